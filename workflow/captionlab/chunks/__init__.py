@@ -1,0 +1,1 @@
+"""Captions of a chunk as tokens, with the manifest that pins them."""

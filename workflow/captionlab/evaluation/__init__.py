@@ -1,0 +1,1 @@
+"""Sentence suites, caption geometry, lookup reading and statistics."""

@@ -1,0 +1,1 @@
+"""Fingerprint, identity, census and audit."""

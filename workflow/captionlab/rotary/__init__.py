@@ -1,0 +1,1 @@
+"""The CaptionBERT rotary encoder."""

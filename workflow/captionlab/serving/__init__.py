@@ -1,0 +1,1 @@
+"""Export, parity and the model card."""

@@ -1,0 +1,1 @@
+"""Where captions, suites and published files come from."""

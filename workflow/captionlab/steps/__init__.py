@@ -1,0 +1,1 @@
+"""One module a step, each also a command: python -m captionlab <step>."""

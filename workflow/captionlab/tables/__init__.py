@@ -1,0 +1,1 @@
+"""Frames, published numbers and everything that is rendered from result JSON."""

@@ -1,0 +1,1 @@
+"""Teachers, their alignment, and the consensus vector of every caption."""

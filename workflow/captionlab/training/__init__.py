@@ -1,0 +1,1 @@
+"""Batch order, losses, schedule, optimiser, loop and checkpoints; knows no particular model."""
