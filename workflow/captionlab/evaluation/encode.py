@@ -1,0 +1,58 @@
+"""Sentence vectors of token rows: length-sorted sub-batches, original order restored."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from captionlab.chunks.store import pad_rows
+from captionlab.rotary.encoder import CaptionEncoder
+
+
+def sub_batches(lengths: Sequence[int] | NDArray[Any], token_budget: int) -> list[NDArray[np.int64]]:
+    """Row indices of each sub-batch: rows sorted by length (ties keep their order), cut greedily so that
+    rows x longest row <= `token_budget` padded tokens.
+
+    Every row is in exactly one sub-batch; a row longer than the budget gets one of its own.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    batches = []
+    start = 0
+    for stop in range(1, len(order) + 1):
+        if stop == len(order) or (stop + 1 - start) * sizes[order[stop]] > token_budget:
+            batches.append(order[start:stop])
+            start = stop
+    return batches
+
+
+def encode_rows(
+    encoder: CaptionEncoder,
+    rows: Sequence[NDArray[Any]],
+    *,
+    sub_batch_tokens: int,
+    autocast: str | None = None,
+    binding_path: bool = True,
+) -> NDArray[np.float32]:
+    """Sentence vectors [n, target_width] float32 of `rows` (n arrays of token ids with their specials).
+
+    The encoder runs in evaluation mode on the device it is on, `sub_batch_tokens` padded tokens at a time,
+    and is put back into the mode it was in. `autocast` names a torch dtype ("bfloat16") or is None for FP32;
+    `binding_path=False` switches the key phase and its norm off without touching a weight.
+    """
+    device = next(encoder.parameters()).device
+    vectors = np.zeros((len(rows), encoder.config.target_width), dtype=np.float32)
+    was_training = encoder.training
+    encoder.eval()
+    dtype = getattr(torch, autocast) if autocast else torch.bfloat16
+    with torch.inference_mode(), torch.autocast(device.type, dtype=dtype, enabled=autocast is not None):
+        for batch in sub_batches([len(row) for row in rows], sub_batch_tokens):
+            ids, mask = pad_rows([rows[index] for index in batch])
+            output = encoder(
+                torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), binding_path=binding_path
+            )
+            vectors[batch] = output.sentence.float().cpu().numpy()
+    encoder.train(was_training)
+    return vectors
