@@ -10,7 +10,7 @@ from captionlab.evaluation.spearman import FloatArray, cosine_rows
 
 
 def participation_rank(x: NDArray[Any]) -> float:
-    """tr(C)^2 / tr(C^2) of the centred covariance C of rows `x` [n, d]: how many directions share the variance.
+    """tr(C)^2 / tr(C^2) of the centred covariance C of `x` [n, d]: how many directions share the variance.
 
     tr(C^2) is the sum of C's squared entries, so no eigenvalue is computed; the factor 1/(n-1) cancels.
     With fewer rows than columns the n x n Gram matrix, which has the same non-zero spectrum, is cheaper.
