@@ -1,0 +1,92 @@
+"""Reading a campaign's JSON files for tables: a number comes with its place, an absent file with a gap."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from captionlab.files import read_json, sha256_file
+from captionlab.tables.cells import Cell, Source
+from captionlab.tables.plan import PlannedRun
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """The results root of a campaign; each file is read once."""
+
+    root: Path
+    _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def document(self, file: str) -> Mapping[str, Any] | None:
+        """The JSON object at `file` below the root, or None where there is no such file.
+
+        Raises DamagedFileError when it is there but is not JSON.
+        """
+        if file not in self._read:
+            path = self.root / file
+            self._read[file] = read_json(path) if path.is_file() else None
+        document: Mapping[str, Any] | None = self._read[file]
+        return document
+
+    def cell(self, file: str, *keys: str | int) -> Cell:
+        """The value at a path of keys, with its source; a missing cell where file or key is absent."""
+        value: Any = self.document(file)
+        for key in keys:
+            if (isinstance(value, Mapping) and key in value) or (isinstance(value, list) and isinstance(key, int) and key < len(value)):
+                value = value[key]
+            else:
+                return Cell(None)
+        if value is not None and not isinstance(value, str | int | float | bool):
+            return Cell(None)
+        return Cell(value, Source(file, pointer(*keys)))
+
+    def digest(self, file: str) -> str:
+        """SHA-256 of a file's bytes, or "missing"."""
+        path = self.root / file
+        return sha256_file(path) if path.is_file() else "missing"
+
+
+def pointer(*keys: str | int) -> str:
+    """RFC 6901 JSON pointer of a path of keys."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def run_record(run: PlannedRun) -> str:
+    """The file that a run writes about itself."""
+    return f"runs/{run.place}/run.json"
+
+
+def development_file(run: PlannedRun) -> str:
+    """The development numbers of a run's final weights."""
+    return f"runs/{run.place}/development.json"
+
+
+def history_file(run: PlannedRun) -> str:
+    """A run's history, a JSON object a line."""
+    return f"runs/{run.place}/history.jsonl"
+
+
+def suites_file(run: PlannedRun) -> str:
+    """Suite scores of a run."""
+    return f"evaluation/{run.place}/suites.json"
+
+
+def geometry_file(run: PlannedRun) -> str:
+    """Caption geometry of a run."""
+    return f"evaluation/{run.place}/geometry.json"
+
+
+def lookup_file(run: PlannedRun) -> str:
+    """The lookup reading of a run."""
+    return f"evaluation/{run.place}/lookup.json"
+
+
+def reference_file(name: str) -> str:
+    """Suite scores of a reference model."""
+    return f"evaluation/reference/{name}/suites.json"
+
+
+SELECTION_FILE = "selection/larger.json"
+STATISTICS_FILE = "statistics/suites.json"
+ALIGNMENT_FILE = "teachers/alignment.json"
+DUPLICATES_FILE = "hygiene/duplicates.json"

@@ -1,0 +1,246 @@
+"""The card's four tables as frames: sentence benchmarks, pair means, development, caption geometry."""
+
+from captionlab.tables.artifacts import (
+    SELECTION_FILE,
+    Artifacts,
+    development_file,
+    geometry_file,
+    reference_file,
+    suites_file,
+)
+from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, Source, mean, text
+from captionlab.tables.plan import Plan, PlannedRun
+
+LARGER = "larger"
+SAMPLES = {
+    "test:all": "Test chunk, all sampled rows",
+    "test:long": "Test chunk, >128-token rows",
+    "development:all": "Development chunk, all sampled rows",
+}
+_KEY_COLUMNS = (
+    Column("recipe", "Recipe", machine_only=True),
+    Column("option", "Option", machine_only=True),
+    Column("selected", "Selected", machine_only=True),
+    Column("model", "Recipe / option"),
+    Column("seed", "Seed"),
+)
+
+
+def selected_place(artifacts: Artifacts) -> str | None:
+    """`<recipe>/<option>/seed-<n>` of the default that development numbers selected, or None before selection."""
+    document = artifacts.document(SELECTION_FILE)
+    chosen = document.get("selected") if document else None
+    return f"{chosen['recipe']}/{chosen['option']}/seed-{chosen['seed']}" if chosen else None
+
+
+def harmonics_cell(artifacts: Artifacts, run: PlannedRun) -> Cell:
+    """Harmonics a digit of a run's address; a dash for options without one."""
+    file = development_file(run)
+    document = artifacts.document(file)
+    if document is None:
+        return Cell(None)
+    value = document.get("harmonics")
+    return text(NOT_APPLICABLE) if value is None else Cell(value, Source(file, "/harmonics"))
+
+
+def suite_cells(plan: Plan, artifacts: Artifacts, file: str) -> tuple[Cell, ...]:
+    """Spearman of every test suite in one evaluation file, in campaign order."""
+    return tuple(artifacts.cell(file, "suites", suite.name, "spearman") for suite in plan.suites)
+
+
+def suite_mean(plan: Plan, artifacts: Artifacts, file: str) -> Cell:
+    """Unweighted mean over the test suites, suites weighted equally; its source is the set of scores."""
+    average = mean(suite_cells(plan, artifacts, file))
+    return (
+        Cell(average.value, Source(file, "/suites"), average.note) if average.value is not None else average
+    )
+
+
+def benchmarks(plan: Plan, artifacts: Artifacts) -> Frame:
+    """Every larger run and every reference model on every test suite."""
+    columns = (
+        *_KEY_COLUMNS,
+        Column("ceiling", "Ceiling"),
+        Column("harmonics", "K"),
+        Column("pairs", "n"),
+        *(Column(suite.name, suite.label, 4) for suite in plan.suites),
+        Column("mean", "Mean", 4),
+    )
+    chosen = selected_place(artifacts)
+    rows = [_benchmark_row(plan, artifacts, run, run.place == chosen) for run in plan.stage(LARGER)]
+    rows += [
+        _reference_row(plan, artifacts, reference.name, reference.label) for reference in plan.references
+    ]
+    notes = (
+        "Spearman correlation of FP64 cosine with gold, average ranks; the mean weights suites equally. "
+        "Ceiling: tokens a sentence is cut at. K: harmonics a digit of the segment address (– where an option has no digits). "
+        "n: sentence pairs over all suites of the row. Bold: the default that development numbers selected.",
+    )
+    return Frame("benchmarks", "Final sentence benchmarks", columns, tuple(rows), notes)
+
+
+def suite_sizes(plan: Plan, artifacts: Artifacts) -> Frame:
+    """What each suite holds: pairs, sentences, gold range and the digest of its file."""
+    columns = (
+        Column("suite", "Suite"),
+        Column("role", "Role"),
+        Column("rows", "Pairs"),
+        Column("unique_pairs", "Unique pairs"),
+        Column("unique_sentences", "Unique sentences"),
+        Column("score_min", "Gold min", 2),
+        Column("score_mean", "Gold mean", 4),
+        Column("score_max", "Gold max", 2),
+        Column("sha256", "SHA-256", machine_only=True),
+    )
+    rows = []
+    for suite in (*plan.suites, plan.development_suite):
+        file = f"suites/{suite.name}.json"
+        counts = [artifacts.cell(file, key) for key in ("rows", "unique_pairs", "unique_sentences")]
+        gold = [artifacts.cell(file, "score", key) for key in ("min", "mean", "max")]
+        cells = (text(suite.label), text(suite.role), *counts, *gold, artifacts.cell(file, "sha256"))
+        rows.append(Row(cells))
+    return Frame("suites", "Sentence suites", columns, tuple(rows))
+
+
+def pair_means(plan: Plan, artifacts: Artifacts) -> Frame:
+    """Mean over seeds of the suite mean, for each recipe and option of the larger stage."""
+    columns = (
+        *_KEY_COLUMNS[:2],
+        Column("model", "Recipe / option"),
+        Column("mean", "Mean over seeds", 5),
+        Column("seeds", "Seeds"),
+        Column("lowest", "Lowest seed", 5),
+        Column("highest", "Highest seed", 5),
+        Column("spread", "Spread", 5),
+    )
+    rows = []
+    for group in grouped(plan.stage(LARGER)):
+        means = tuple(suite_mean(plan, artifacts, suites_file(run)) for run in group)
+        numbers = [cell.number for cell in means if cell.number is not None]
+        average = mean(means)
+        counted = f"{len(numbers)} of {len(group)}" if len(numbers) < len(group) else len(group)
+        spread = Cell(max(numbers) - min(numbers)) if numbers else Cell(None)
+        extremes = (Cell(min(numbers)), Cell(max(numbers))) if numbers else (Cell(None), Cell(None))
+        first = group[0]
+        labels = (text(first.recipe), text(first.option), text(plan.full_label(first)))
+        rows.append(Row((*labels, Cell(average.value), text(counted), *extremes, spread)))
+    return Frame("pair-means", "Pair test means", columns, tuple(rows))
+
+
+def development(plan: Plan, artifacts: Artifacts) -> Frame:
+    """Development numbers of every larger run: these alone decide the selection."""
+    columns = (
+        *_KEY_COLUMNS,
+        Column("harmonics", "K"),
+        Column("additions", "Additions"),
+        Column("spearman", f"Dev {plan.development_suite.label}", 5),
+        Column("pairs", "Pairs"),
+        Column("teacher_cosine", "Dev teacher cosine", 5),
+        Column("participation_rank", "Dev participation rank", 2),
+        Column("rows", "Rows"),
+        Column("best_step", "Best step"),
+    )
+    chosen = selected_place(artifacts)
+    rows = []
+    for run in plan.stage(LARGER):
+        file = development_file(run)
+        marked = run.place == chosen
+        keys = ("additions", "spearman", "pairs", "teacher_cosine", "participation_rank", "rows", "best_step")
+        cells = (harmonics_cell(artifacts, run), *(artifacts.cell(file, key) for key in keys))
+        rows.append(Row((*_keys(plan, run, marked), *cells), marked))
+    notes = (
+        "Final weights. Additions: switches an option turns on; a near tie goes to fewer. "
+        "Best step: where the development suite was highest; the best weights are kept beside the final ones and are not what the tables show.",
+    )
+    return Frame("development", "Development", columns, tuple(rows), notes)
+
+
+def geometry(plan: Plan, artifacts: Artifacts) -> Frame:
+    """Caption geometry of every larger run on each sample it was asked for."""
+    columns = (
+        *_KEY_COLUMNS,
+        Column("sample", "Caption sample"),
+        Column("rows", "n"),
+        Column("asked", "Asked", machine_only=True),
+        Column("teacher_cosine", "Teacher cosine", 6),
+        Column("participation_rank", "Participation rank", 3),
+        Column("self_cosine", "Self cosine", 6),
+    )
+    chosen = selected_place(artifacts)
+    rows = []
+    for run in plan.stage(LARGER):
+        file = geometry_file(run)
+        marked = run.place == chosen
+        for sample in _samples(artifacts, file):
+            cells = (text(SAMPLES.get(sample, sample)), *_geometry_cells(artifacts, file, sample))
+            rows.append(Row((*_keys(plan, run, marked), *cells), marked))
+    notes = (
+        "Teacher cosine: mean cosine of a caption's vector with its consensus target. Participation rank: tr(C)²/tr(C²) of the centred "
+        "covariance in FP64. Self cosine: exact mean over all ordered pairs of distinct rows. A sample smaller than asked for says so beside its n.",
+    )
+    return Frame("geometry", "Caption geometry", columns, tuple(rows), notes)
+
+
+def grouped(runs: tuple[PlannedRun, ...]) -> list[tuple[PlannedRun, ...]]:
+    """Runs of one recipe and option together (repeats left out), in campaign order."""
+    groups: dict[tuple[str, str], list[PlannedRun]] = {}
+    for run in runs:
+        if not run.repeat:
+            groups.setdefault((run.recipe, run.option), []).append(run)
+    return [tuple(group) for group in groups.values()]
+
+
+def pairs_cell(plan: Plan, artifacts: Artifacts, file: str) -> Cell:
+    """Sentence pairs over the suites that were evaluated, noting when some were not."""
+    counts = [artifacts.cell(file, "suites", suite.name, "pairs") for suite in plan.suites]
+    numbers = [int(cell.number) for cell in counts if cell.number is not None]
+    if not numbers:
+        return Cell(None)
+    note = "" if len(numbers) == len(counts) else f"{len(numbers)} of {len(counts)} suites"
+    return Cell(sum(numbers), Source(file, "/suites"), note)
+
+
+def ceiling_cell(artifacts: Artifacts, file: str) -> Cell:
+    """The token ceiling of an evaluation; "own" where a teacher used its own."""
+    document = artifacts.document(file)
+    if document is not None and document.get("ceiling") is None:
+        return text("own")
+    return artifacts.cell(file, "ceiling")
+
+
+def _keys(plan: Plan, run: PlannedRun, marked: bool) -> tuple[Cell, ...]:
+    label = plan.full_label(run) + (" (default)" if marked else "")
+    return (text(run.recipe), text(run.option), text(marked), text(label), text(run.seed_label))
+
+
+def _benchmark_row(plan: Plan, artifacts: Artifacts, run: PlannedRun, marked: bool) -> Row:
+    file = suites_file(run)
+    head = (
+        ceiling_cell(artifacts, file),
+        harmonics_cell(artifacts, run),
+        pairs_cell(plan, artifacts, file),
+    )
+    scores = suite_cells(plan, artifacts, file)
+    cells = (*_keys(plan, run, marked), *head, *scores, suite_mean(plan, artifacts, file))
+    return Row(cells, marked)
+
+
+def _reference_row(plan: Plan, artifacts: Artifacts, name: str, label: str) -> Row:
+    file = reference_file(name)
+    keys = (text("reference"), text(name), text(False), text(f"Reference / {label}"), text(NOT_APPLICABLE))
+    head = (ceiling_cell(artifacts, file), text(NOT_APPLICABLE), pairs_cell(plan, artifacts, file))
+    return Row((*keys, *head, *suite_cells(plan, artifacts, file), suite_mean(plan, artifacts, file)))
+
+
+def _samples(artifacts: Artifacts, file: str) -> list[str]:
+    document = artifacts.document(file)
+    present = list(document["samples"]) if document else []
+    return [*SAMPLES, *(name for name in sorted(present) if name not in SAMPLES)]
+
+
+def _geometry_cells(artifacts: Artifacts, file: str, sample: str) -> tuple[Cell, ...]:
+    rows, asked = (artifacts.cell(file, "samples", sample, key) for key in ("rows", "asked"))
+    if rows.number is not None and asked.number is not None and rows.number < asked.number:
+        rows = Cell(rows.value, rows.source, f"of {asked.value} asked")
+    keys = ("teacher_cosine", "participation_rank", "self_cosine")
+    return (rows, asked, *(artifacts.cell(file, "samples", sample, key) for key in keys))

@@ -1,0 +1,119 @@
+"""One table, three spellings: Markdown for readers, CSV for machines, LaTeX (booktabs) for papers."""
+
+import csv
+import io
+
+from captionlab.tables.cells import MISSING, Cell, Column, Frame, Row
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "×": r"$\times$",
+    "–": "--",
+    "−": "$-$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+}
+
+
+def shown(cell: Cell, column: Column) -> str:
+    """A cell as a reader sees it: the column's decimals, `missing` for a gap, the note in brackets."""
+    value = cell.value
+    if value is None:
+        body = MISSING
+    elif isinstance(value, bool):
+        body = "yes" if value else "no"
+    elif isinstance(value, int) and column.decimals is None:
+        body = f"{value:+,}" if column.signed else f"{value:,}"
+    elif isinstance(value, int | float):
+        body = _decimal(float(value), column)
+    else:
+        body = str(value)
+    return f"{body} ({cell.note})" if cell.note else body
+
+
+def exact(cell: Cell) -> str:
+    """A cell as CSV holds it: the full number in its shortest round-trip form, `missing` for a gap."""
+    value = cell.value
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def markdown(frame: Frame) -> str:
+    """A GitHub table with numbers set right, followed by the frame's notes."""
+    columns = visible(frame)
+    head = "| " + " | ".join(_cell_text(column.heading) for _, column in columns) + " |"
+    rule = "|" + "|".join("---:" if is_numeric(frame, place) else ":---" for place, _ in columns) + "|"
+    lines = [head, rule]
+    lines += ["| " + " | ".join(_markdown_cells(frame, row)) + " |" for row in frame.rows]
+    text = "\n".join(lines) + "\n"
+    for note in frame.notes:
+        text += f"\n{note}\n"
+    return text
+
+
+def comma_separated(frame: Frame) -> str:
+    """CSV with every column, machine-only ones too; full precision; LF line ends."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([column.name for column in frame.columns])
+    writer.writerows([exact(cell) for cell in row.cells] for row in frame.rows)
+    return buffer.getvalue()
+
+
+def latex(frame: Frame) -> str:
+    """A booktabs `table` environment with the frame's title as caption; needs `\\usepackage{booktabs}`."""
+    columns = visible(frame)
+    letters = "".join("r" if is_numeric(frame, place) else "l" for place, _ in columns)
+    lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex_text(frame.title)}}}"]
+    lines += [rf"\label{{tab:{frame.name}}}", rf"\begin{{tabular}}{{{letters}}}", r"\toprule"]
+    lines += [" & ".join(_latex_text(column.heading) for _, column in columns) + r" \\", r"\midrule"]
+    for row in frame.rows:
+        words = [_latex_text(shown(row.cells[place], column)) for place, column in columns]
+        if row.marked:
+            words = [rf"\textbf{{{word}}}" for word in words]
+        lines.append(" & ".join(words) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def visible(frame: Frame) -> list[tuple[int, Column]]:
+    """The columns that readers see, each with its place in a row."""
+    return [(place, column) for place, column in enumerate(frame.columns) if not column.machine_only]
+
+
+def is_numeric(frame: Frame, place: int) -> bool:
+    """Whether a column holds numbers (and gaps) rather than labels."""
+    cells = [row.cells[place] for row in frame.rows]
+    return any(cell.number is not None for cell in cells) or frame.columns[place].decimals is not None
+
+
+def _decimal(value: float, column: Column) -> str:
+    places = 4 if column.decimals is None else column.decimals
+    return f"{value:+.{places}f}" if column.signed else f"{value:.{places}f}"
+
+
+def _markdown_cells(frame: Frame, row: Row) -> list[str]:
+    words = [_cell_text(shown(row.cells[place], column)) for place, column in visible(frame)]
+    return [f"**{word}**" for word in words] if row.marked else words
+
+
+def _cell_text(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
