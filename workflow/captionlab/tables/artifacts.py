@@ -32,11 +32,8 @@ class Artifacts:
         """The value at a path of keys, with its source; a missing cell where file or key is absent."""
         value: Any = self.document(file)
         for key in keys:
-            if (isinstance(value, Mapping) and key in value) or (isinstance(value, list) and isinstance(key, int) and key < len(value)):
-                value = value[key]
-            else:
-                return Cell(None)
-        if value is not None and not isinstance(value, str | int | float | bool):
+            value = _entry(value, key)
+        if not isinstance(value, str | int | float | bool):
             return Cell(None)
         return Cell(value, Source(file, pointer(*keys)))
 
@@ -44,6 +41,14 @@ class Artifacts:
         """SHA-256 of a file's bytes, or "missing"."""
         path = self.root / file
         return sha256_file(path) if path.is_file() else "missing"
+
+
+def _entry(value: Any, key: str | int) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(key)
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return value[key]
+    return None
 
 
 def pointer(*keys: str | int) -> str:

@@ -36,7 +36,8 @@ class Cell:
 class Column:
     """A column's machine name (CSV header), its heading, and how its numbers are written.
 
-    `decimals` is None for text and whole numbers; `signed` writes a plus sign; `machine_only` columns appear in CSV alone.
+    `decimals` is None for text and whole numbers; `signed` writes a plus sign;
+    `machine_only` columns appear in CSV alone.
     """
 
     name: str

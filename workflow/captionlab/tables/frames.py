@@ -10,6 +10,7 @@ from captionlab.tables.artifacts import (
 )
 from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, Source, mean, text
 from captionlab.tables.plan import Plan, PlannedRun
+from captionlab.tables.prose import note
 
 LARGER = "larger"
 SAMPLES = {
@@ -27,7 +28,7 @@ _KEY_COLUMNS = (
 
 
 def selected_place(artifacts: Artifacts) -> str | None:
-    """`<recipe>/<option>/seed-<n>` of the default that development numbers selected, or None before selection."""
+    """`<recipe>/<option>/seed-<n>` of the selected default, or None before selection."""
     document = artifacts.document(SELECTION_FILE)
     chosen = document.get("selected") if document else None
     return f"{chosen['recipe']}/{chosen['option']}/seed-{chosen['seed']}" if chosen else None
@@ -71,12 +72,8 @@ def benchmarks(plan: Plan, artifacts: Artifacts) -> Frame:
     rows += [
         _reference_row(plan, artifacts, reference.name, reference.label) for reference in plan.references
     ]
-    notes = (
-        "Spearman correlation of FP64 cosine with gold, average ranks; the mean weights suites equally. "
-        "Ceiling: tokens a sentence is cut at. K: harmonics a digit of the segment address (– where an option has no digits). "
-        "n: sentence pairs over all suites of the row. Bold: the default that development numbers selected.",
-    )
-    return Frame("benchmarks", "Final sentence benchmarks", columns, tuple(rows), notes)
+    title = "Final sentence benchmarks"
+    return Frame("benchmarks", title, columns, tuple(rows), (note("benchmarks"),))
 
 
 def suite_sizes(plan: Plan, artifacts: Artifacts) -> Frame:
@@ -148,11 +145,7 @@ def development(plan: Plan, artifacts: Artifacts) -> Frame:
         keys = ("additions", "spearman", "pairs", "teacher_cosine", "participation_rank", "rows", "best_step")
         cells = (harmonics_cell(artifacts, run), *(artifacts.cell(file, key) for key in keys))
         rows.append(Row((*_keys(plan, run, marked), *cells), marked))
-    notes = (
-        "Final weights. Additions: switches an option turns on; a near tie goes to fewer. "
-        "Best step: where the development suite was highest; the best weights are kept beside the final ones and are not what the tables show.",
-    )
-    return Frame("development", "Development", columns, tuple(rows), notes)
+    return Frame("development", "Development", columns, tuple(rows), (note("development"),))
 
 
 def geometry(plan: Plan, artifacts: Artifacts) -> Frame:
@@ -174,11 +167,7 @@ def geometry(plan: Plan, artifacts: Artifacts) -> Frame:
         for sample in _samples(artifacts, file):
             cells = (text(SAMPLES.get(sample, sample)), *_geometry_cells(artifacts, file, sample))
             rows.append(Row((*_keys(plan, run, marked), *cells), marked))
-    notes = (
-        "Teacher cosine: mean cosine of a caption's vector with its consensus target. Participation rank: tr(C)²/tr(C²) of the centred "
-        "covariance in FP64. Self cosine: exact mean over all ordered pairs of distinct rows. A sample smaller than asked for says so beside its n.",
-    )
-    return Frame("geometry", "Caption geometry", columns, tuple(rows), notes)
+    return Frame("geometry", "Caption geometry", columns, tuple(rows), (note("geometry"),))
 
 
 def grouped(runs: tuple[PlannedRun, ...]) -> list[tuple[PlannedRun, ...]]:

@@ -1,4 +1,4 @@
-"""What a campaign meant to make: the tables are laid out from this, so that an absent result leaves a visible gap."""
+"""What a campaign meant to make: the tables are laid out from it, so that a gap shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class PlannedRun:
 
     @property
     def place(self) -> str:
-        """`<recipe>/<option>/seed-<n>`, with `.repeat-<m>` for a repeat: the folder below runs/ and evaluation/."""
+        """`<recipe>/<option>/seed-<n>`, with `.repeat-<m>` for a repeat (below runs/ and evaluation/)."""
         repeat = f".repeat-{self.repeat}" if self.repeat else ""
         return f"{self.recipe}/{self.option}/seed-{self.seed}{repeat}"
 
@@ -44,7 +44,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Reference:
-    """A model that the campaign did not train: a teacher, an untrained initialisation or a bag of word embeddings."""
+    """A model that was not trained here: a teacher, an untrained initialisation, a bag of word embeddings."""
 
     name: str
     label: str

@@ -45,8 +45,7 @@ def records(table: str) -> tuple[dict[str, str], ...]:
     Raises FileNotFoundError for a table that does not exist.
     """
     place = importlib.resources.files("captionlab.tables") / "published" / f"{table}.csv"
-    with place.open(encoding="utf-8", newline="") as handle:
-        return tuple(csv.DictReader(handle))
+    return tuple(csv.DictReader(place.read_text(encoding="utf-8").splitlines()))
 
 
 def find(table: str, **keys: str | int) -> tuple[Published, ...]:

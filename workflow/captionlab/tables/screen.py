@@ -1,9 +1,10 @@
-"""The screen: every option, seed and repeat on development numbers, and how well each looks up earlier words."""
+"""The screen: every option, seed and repeat on development numbers, and how each looks up earlier words."""
 
 from captionlab.tables.artifacts import Artifacts, development_file, lookup_file
 from captionlab.tables.cells import Cell, Column, Frame, Row, mean, text
 from captionlab.tables.frames import grouped, harmonics_cell
 from captionlab.tables.plan import Plan, PlannedRun
+from captionlab.tables.prose import note
 
 SCREEN = "screen"
 _KEYS = (
@@ -70,15 +71,12 @@ def screen_means(plan: Plan, artifacts: Artifacts) -> Frame:
         repeats = _repeat_spread(artifacts, runs, group)
         cells = (text(group[0].option), text(group[0].label), text(seeds), Cell(mean(measured).value))
         rows.append(Row((*cells, spread, repeats, *averages)))
-    notes = (
-        "Seed spread: highest minus lowest seed. Repeat spread: largest difference between a run and its repeat; "
-        "training is bit-exact, so it is 0 unless something outside the run's identity changed.",
-    )
+    notes = (note("screen-means"),)
     return Frame("screen-means", "Screen means over seeds", columns, tuple(rows), notes)
 
 
 def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
-    """How often the designated head's strongest earlier word is the right one, for every run that was read."""
+    """How often the designated head's strongest earlier word is right, for every run."""
     columns = (
         *_KEYS,
         Column("stage", "Stage"),
@@ -97,11 +95,7 @@ def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
         cells = tuple(artifacts.cell(file, key) for key in keys)
         removed = _path_removed(artifacts, file)
         rows.append(Row((*_keys(run), text(run.stage), *cells, removed)))
-    notes = (
-        "One query a word that occurred before in its caption; correct: the head's single strongest earlier word is the same word "
-        "(ties count as wrong). Probability: mass on all correct records, over strictly earlier words. Path removed: the same frozen weights "
-        "with the binding path off, which bypasses the record norm too and so does not isolate what the phase contributes.",
-    )
+    notes = (note("lookup"),)
     return Frame("lookup", "Lookup reading", columns, tuple(rows), notes)
 
 
