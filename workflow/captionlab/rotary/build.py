@@ -1,0 +1,91 @@
+"""From a run's spec to an encoder with its first weights."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from captionlab.errors import ConfigError
+from captionlab.rotary.encoder import CaptionEncoder, EncoderConfig, ZeroBornLinear
+from captionlab.rotary.options import check_option, harmonics, option_from_mapping
+
+SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_CHOICES = {
+    "norm": ("post", "pre"),
+    "activation": ("gelu", "gelu_tanh"),
+    "pooling": ("mean-then-head", "head-then-mean"),
+}
+
+
+def config_from_spec(spec: Mapping[str, Any]) -> EncoderConfig:
+    """The encoder's config from the `run`, `model`, `option` and `lookup` of a spec.
+
+    Raises ConfigError naming the option or key that cannot be.
+    """
+    name = str(spec["run"]["option"])
+    model, lookup = spec["model"], spec["lookup"]
+    option = option_from_mapping(name, spec["option"])
+    check_option(name, option, model, lookup)
+    for key, allowed in _CHOICES.items():
+        if model[key] not in allowed:
+            raise ConfigError(f"model.{key} is {model[key]!r}; allowed are {', '.join(allowed)}")
+    return EncoderConfig(
+        vocabulary=model["vocabulary"],
+        width=model["width"],
+        layers=model["layers"],
+        heads=option.heads,
+        ffn=model["ffn"],
+        target_width=model["target_width"],
+        max_tokens=model["max_tokens"],
+        norm=model["norm"],
+        activation=model["activation"],
+        init_std=model["init_std"],
+        layer_norm_eps=model["layer_norm_eps"],
+        rope_base=model["rope_base"],
+        ntk_scale=model["ntk_scale"],
+        pooling=model["pooling"],
+        position=option.position,
+        harmonics=harmonics(option, model["width"]),
+        value_path=option.value_path,
+        key_phase=option.key_phase,
+        record_norm=option.record_norm,
+        lookup_layer=lookup["layer"],
+        lookup_heads=tuple(lookup["heads"]),
+    )
+
+
+def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> CaptionEncoder:
+    """An encoder on the CPU in float32, its weights a function of (parameter name, shape, seed).
+
+    Linear and embedding weights are normal with `init_std`, biases 0, LayerNorm gains 1, the value path 0.
+    Each parameter has a generator of its own, so options share every weight they have in common and torch's
+    global generator is left alone. pieces: the vocabulary in id order.
+    Raises ConfigError when it does not have `config.vocabulary` pieces.
+    """
+    if len(pieces) != config.vocabulary:
+        raise ConfigError(
+            f"model.vocabulary is {config.vocabulary}, but the tokenizer has {len(pieces)} pieces"
+        )
+    with torch.device("meta"):
+        encoder = CaptionEncoder(config)
+    encoder.to_empty(device="cpu")
+    for path, module in encoder.named_modules():
+        for name, parameter in module.named_parameters(prefix=path, recurse=False):
+            _fill(module, name, parameter, config.init_std, seed)
+    encoder.continuation.copy_(torch.tensor([piece.startswith("##") for piece in pieces]))
+    encoder.special.copy_(torch.tensor([piece in SPECIAL_PIECES for piece in pieces]))
+    return encoder
+
+
+@torch.no_grad()
+def _fill(module: nn.Module, name: str, parameter: Tensor, std: float, seed: int) -> None:
+    if isinstance(module, ZeroBornLinear) or name.endswith("bias"):
+        parameter.zero_()
+    elif isinstance(module, nn.LayerNorm):
+        parameter.fill_(1.0)
+    else:
+        digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+        generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+        parameter.normal_(0.0, std, generator=generator)
