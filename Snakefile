@@ -1,0 +1,21 @@
+# A table of contents: what the campaign is, one chapter a stage, and the main job.
+# snakemake --cores 8 results/tables/final.md
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/campaign.smk"
+include: "workflow/rules/chunks.smk"
+include: "workflow/rules/targets.smk"
+include: "workflow/rules/runs.smk"
+include: "workflow/rules/selection.smk"
+include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/provenance.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        PATHS.under("tables/final.md"),

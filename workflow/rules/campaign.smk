@@ -1,0 +1,60 @@
+# The campaign behind all rules: the checked config, its paths, and what no wildcard may stray from.
+import os
+import sys
+from pathlib import Path
+
+CODE = Path(workflow.basedir) / "workflow"
+sys.path.insert(0, str(CODE))
+# Jobs must run the code of this checkout, whichever copy of the package is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+from captionlab import specs
+from captionlab.__main__ import step_names
+from captionlab.config import load_campaign
+from captionlab.errors import CaptionlabError
+from captionlab.provenance.fingerprint import fingerprints
+
+CACHE = Path(".snakemake") / "captionlab"
+try:
+    CAMPAIGN = load_campaign(config, CACHE / "digests.json")
+    FINGERPRINTS = fingerprints(
+        step_names(), CODE / "captionlab", CACHE / "syntax.json"
+    )
+except CaptionlabError as error:
+    print(f"captionlab: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+
+PATHS = CAMPAIGN.paths
+
+
+wildcard_constraints:
+    recipe="|".join(sorted({run.recipe for run in CAMPAIGN.runs})),
+    option="|".join(sorted({run.option for run in CAMPAIGN.runs})),
+    seed=r"\d+(\.repeat-\d+)?",
+    chunk="|".join(CAMPAIGN.chunks),
+    suite="|".join((CAMPAIGN.development_suite, *CAMPAIGN.test_suites)),
+    teacher="|".join(CAMPAIGN.teachers) or "none",
+    reference="|".join(row.name for row in CAMPAIGN.references) or "none",
+    stage="screen|larger",
+
+
+DEVELOPMENT_CHUNK = CAMPAIGN.config["evaluation"]["development"]["chunk"]
+TEST_CHUNK = CAMPAIGN.config["evaluation"]["test"]["chunk"]
+
+
+def run_of(wildcards):
+    """The run behind a path's wildcards."""
+    return CAMPAIGN.run(wildcards.recipe, wildcards.option, wildcards.seed)
+
+
+def training_chunks(wildcards):
+    """The chunks a run trains on, in order."""
+    return CAMPAIGN.recipe(wildcards.recipe)["chunks"]
+
+
+def run_chunks(wildcards, name):
+    """A file of every chunk a run reads: those it trains on, then the development chunk."""
+    chunks = [*training_chunks(wildcards), DEVELOPMENT_CHUNK]
+    return [PATHS.chunk(name, chunk) for chunk in chunks]
