@@ -1,0 +1,168 @@
+"""Sentence-pair suites: read, checked against what is known of them, written in one form."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from captionlab.errors import CaptionlabError, ConfigError, DamagedFileError, MissingFileError
+from captionlab.files import sha256_file, write_text
+from captionlab.sources.directory import find_file
+from captionlab.sources.fields import by_kind, count, field, optional
+from captionlab.sources.packages import verify_digest
+from captionlab.sources.pairs import Pair
+
+HEADER = "subset\tscore\tsentence1\tsentence2"
+# Published label means are rounded to five decimals.
+SCORE_TOLERANCE = 1e-5
+
+
+def load_pairs(suite: str, source: Any) -> tuple[list[Pair], dict[str, Any]]:
+    """The pairs that `source` (a mapping with `kind`) holds for `suite`, and the record of their origin.
+
+    The record names no folder, so that moving the data changes no artifact.
+    Raises ConfigError for an unknown kind or a wrong field, MissingFileError and DamagedFileError for files.
+    """
+    return by_kind(source, KINDS, "source")(suite, source)
+
+
+def read_pairs(path: Path | str) -> list[Pair]:
+    """All pairs of a TSV file: header `subset score sentence1 sentence2`, no quoting (a quote is a
+    character).
+
+    Raises MissingFileError, or DamagedFileError naming file and line: wrong columns, an empty sentence, a
+    score that is no finite number, no rows, or fewer than two distinct scores (no rank correlation exists).
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise MissingFileError(f"{path} is missing: run prepare_suite or correct the path") from None
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(f"{path} is not UTF-8 ({error.reason}): convert the file") from None
+    except OSError as error:
+        raise CaptionlabError(f"{path} cannot be read ({error.strerror})") from None
+    # Not splitlines: it also breaks at characters that may stand inside a sentence.
+    lines = text.removesuffix("\n").split("\n")
+    if lines[0].removesuffix("\r") != HEADER:
+        raise DamagedFileError(f"{path} line 1 is {lines[0][:80]!r}: the header is {HEADER!r}")
+    pairs = [
+        _pair(line.removesuffix("\r"), f"{path} line {number}") for number, line in enumerate(lines[1:], 2)
+    ]
+    check_pairs(pairs, str(path))
+    return pairs
+
+
+def check_pairs(pairs: Sequence[Pair], where: str) -> None:
+    """Refuse pairs that cannot be scored or written; raises DamagedFileError naming the pair (from 1)."""
+    for number, pair in enumerate(pairs, 1):
+        fields = (pair.subset, pair.sentence1, pair.sentence2)
+        if any(mark in text for text in fields for mark in "\t\n\r"):
+            raise DamagedFileError(f"{where}: pair {number} holds a tab or a line break")
+        if not pair.sentence1.strip() or not pair.sentence2.strip():
+            raise DamagedFileError(f"{where}: pair {number} has an empty sentence")
+        if not math.isfinite(pair.score):
+            raise DamagedFileError(f"{where}: pair {number} has score {pair.score}, which is not finite")
+    distinct = len({pair.score for pair in pairs})
+    if distinct < 2:
+        raise DamagedFileError(f"{where} has {len(pairs)} pairs, {distinct} distinct scores: it needs two")
+
+
+def write_pairs(path: Path | str, pairs: Sequence[Pair]) -> None:
+    """Write checked pairs as TSV with LF line ends, atomically; a score reads back equal."""
+    check_pairs(pairs, str(path))
+    rows = (f"{pair.subset}\t{float(pair.score)!r}\t{pair.sentence1}\t{pair.sentence2}\n" for pair in pairs)
+    write_text(path, f"{HEADER}\n{''.join(rows)}")
+
+
+def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Rows, distinct sentences (of both columns), distinct ordered pairs, characters a column, scores."""
+    scores = [pair.score for pair in pairs]
+    return {
+        "rows": len(pairs),
+        "unique_sentences": len({text for pair in pairs for text in (pair.sentence1, pair.sentence2)}),
+        "unique_pairs": len({(pair.sentence1, pair.sentence2) for pair in pairs}),
+        "characters": [
+            sum(len(pair.sentence1) for pair in pairs),
+            sum(len(pair.sentence2) for pair in pairs),
+        ],
+        "score": {"min": min(scores), "mean": math.fsum(scores) / len(scores), "max": max(scores)},
+    }
+
+
+def check_expectations(found: Mapping[str, Any], expected: Mapping[str, Any], where: str) -> str:
+    """Compare `describe`'s result with what is published of a suite: `rows`, `score`, `characters`, each
+    optional.
+
+    Returns "matches", or "labels match, text differs" where only the character counts are others: the same
+    pairs in another spelling. Raises ConfigError for an expectation that cannot be read, DamagedFileError
+    naming every mismatch when rows or scores differ, because then it is another suite.
+    """
+    wrong = []
+    unknown = set(expected) - {"rows", "score", "characters"}
+    if unknown:
+        raise ConfigError(
+            f"source.expect has {', '.join(sorted(unknown))}: it may hold rows, score and characters"
+        )
+    if "rows" in expected and count(expected, "rows", "source.expect") != found["rows"]:
+        wrong.append(f"{found['rows']} rows, expected {expected['rows']}")
+    score = field(expected, "score", dict, "source.expect", {})
+    for name in score:
+        if name not in found["score"]:
+            raise ConfigError(f"source.expect.score has {name}: it may hold min, mean and max")
+        value = field(score, name, float, "source.expect.score")
+        if not abs(found["score"][name] - value) <= SCORE_TOLERANCE:
+            wrong.append(f"score {name} {found['score'][name]:.6g}, expected {value:.6g}")
+    if wrong:
+        raise DamagedFileError(f"{where} is not the suite that was expected: {'; '.join(wrong)}")
+    characters = field(expected, "characters", list, "source.expect", found["characters"])
+    return "matches" if characters == found["characters"] else "labels match, text differs"
+
+
+def _pair(line: str, where: str) -> Pair:
+    fields = line.split("\t")
+    if len(fields) != 4:
+        raise DamagedFileError(f"{where} has {len(fields)} columns, expected 4 separated by tabs")
+    subset, score, sentence1, sentence2 = fields
+    try:
+        value = float(score)
+    except ValueError:
+        raise DamagedFileError(f"{where} has score {score!r}, which is no number") from None
+    if not math.isfinite(value) or not sentence1.strip() or not sentence2.strip():
+        raise DamagedFileError(f"{where} has an empty sentence or a score that is not finite ({score})")
+    return Pair(subset, value, sentence1, sentence2)
+
+
+def _scenes(suite: str, source: Mapping[str, Any]) -> tuple[list[Pair], dict[str, Any]]:
+    from captionlab.sources.scenes.suites import suite as scene_suite
+
+    seed, rows = count(source, "seed", "source"), count(source, "rows", "source", least=2)
+    pairs = [Pair(p.subset, float(p.score), p.sentence1, p.sentence2) for p in scene_suite(suite, seed, rows)]
+    if len(pairs) != rows:
+        raise CaptionlabError(f"scene suite {suite} has {len(pairs)} pairs, asked were {rows}: ask for fewer")
+    return pairs, {"kind": "scenes", "seed": seed, "rows": rows}
+
+
+def _directory(suite: str, source: Mapping[str, Any]) -> tuple[list[Pair], dict[str, Any]]:
+    file = field(source, "file", str, "source")
+    path = find_file(field(source, "path", str, "source"), file)
+    pinned = optional(source, "sha256", str, "source")
+    if pinned is not None:
+        verify_digest(path, pinned)
+    pairs = read_pairs(path)
+    record: dict[str, Any] = {
+        "kind": "directory",
+        "file": file,
+        "sha256": sha256_file(path),
+        "expected": None,
+    }
+    expected = optional(source, "expect", dict, "source")
+    if expected is not None:
+        verdict = check_expectations(describe(pairs), expected, str(path))
+        record["expected"] = {**expected, "verdict": verdict}
+    return pairs, record
+
+
+KINDS: dict[str, Callable[[str, Mapping[str, Any]], tuple[list[Pair], dict[str, Any]]]] = {
+    "scenes": _scenes,
+    "directory": _directory,
+}
