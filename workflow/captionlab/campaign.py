@@ -137,7 +137,7 @@ class Campaign:
     @property
     def development_suite(self) -> str:
         """The one suite that may choose anything."""
-        return next(iter(self.config["suites"]["development"]))
+        return str(next(iter(self.config["suites"]["development"])))
 
     @property
     def test_suites(self) -> tuple[str, ...]:

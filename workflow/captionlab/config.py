@@ -114,20 +114,40 @@ def _sentence(fault: ValidationError) -> str:
     if fault.validator == "additionalProperties":
         return _unknown_key(fault, key)
     if fault.validator == "required":
-        missing = [name for name in value if name not in fault.instance]
+        instance: Any = fault.instance
+        missing = [name for name in value if name not in instance]
         return f"{key}: the key {missing[0]!r} is missing; add it (see config.yaml for what it means)"
     if fault.validator == "oneOf":
+        if (inner := _fault_of_kind(fault)) is not None:
+            return _sentence(inner)
         return f"{key}: {_shown(fault.instance)} is none of the allowed forms: {_forms(value)}"
     return f"{key}: {_shown(fault.instance)} is not allowed; {_allowed(fault)}"
 
 
 def _unknown_key(fault: ValidationError, key: str) -> str:
     schema: Any = fault.schema
+    instance: Any = fault.instance
     known = list(schema.get("properties", {}))
-    unknown = next(name for name in fault.instance if name not in known)
+    unknown = next(name for name in instance if name not in known)
     near = difflib.get_close_matches(str(unknown), known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{key}: unknown key {unknown!r}; {hint}allowed are {', '.join(known)}"
+
+
+def _fault_of_kind(fault: ValidationError) -> ValidationError | None:
+    """The fault inside the one form whose `kind` the value names, where there is such a form."""
+    instance: Any = fault.instance
+    forms: Any = fault.validator_value
+    if not isinstance(instance, Mapping):
+        return None
+    for index, form in enumerate(forms):
+        kind = form.get("properties", {}).get("kind", {}).get("const")
+        if kind is not None and kind == instance.get("kind"):
+            found: ValidationError | None = best_match(
+                inner for inner in fault.context or [] if inner.schema_path[0] == index
+            )
+            return found
+    return None
 
 
 def _forms(forms: Iterable[Mapping[str, Any]]) -> str:

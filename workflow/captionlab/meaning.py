@@ -27,7 +27,7 @@ def check_meaning(config: Config) -> None:
 def rows_of_chunk(chunk: Config) -> int:
     """Rows a chunk asks for, over all its files."""
     rows = chunk["rows"]
-    return sum(rows.values()) if isinstance(rows, Mapping) else int(rows)
+    return sum(map(int, rows.values())) if isinstance(rows, Mapping) else int(rows)
 
 
 def option_switches(config: Config, option: str) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def option_switches(config: Config, option: str) -> dict[str, Any]:
 def recipe_steps(config: Config, recipe: str) -> int:
     """Steps of a recipe: whole batches of each chunk, times epochs."""
     merged = {**config["training"], **config["recipes"][recipe]}
-    rows = (rows_of_chunk(config["chunks"][chunk]) for chunk in merged["chunks"])
-    return sum(count // merged["batch"] for count in rows) * int(merged["epochs"])
+    batch, epochs = int(merged["batch"]), int(merged["epochs"])
+    return sum(rows_of_chunk(config["chunks"][chunk]) // batch for chunk in merged["chunks"]) * epochs
 
 
 def _check_stages(config: Config) -> None:
