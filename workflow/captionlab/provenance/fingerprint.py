@@ -15,6 +15,7 @@ from captionlab.provenance.accepted import accepted_file, original_fingerprints
 from captionlab.provenance.syntax import Syntax, read_syntax
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[1]
+SYNTAX_CACHE = Path(".snakemake") / "captionlab" / "syntax.json"
 _FORMAT = 1
 _KEPT_FINGERPRINTS = 400
 
@@ -76,6 +77,11 @@ def fingerprints(
     """
     current = current_fingerprints(steps, package_root, cache)
     return original_fingerprints(current, accepted_file(package_root))
+
+
+def all_steps(package_root: Path = PACKAGE_ROOT) -> list[str]:
+    """Every step of a package by the files in its `steps` folder; none is imported."""
+    return sorted(path.stem for path in (package_root / "steps").glob("*.py") if path.stem != "__init__")
 
 
 def current_fingerprints(
