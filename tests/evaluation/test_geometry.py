@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from captionlab.errors import CaptionlabError
-from captionlab.evaluation.geometry import participation_rank, self_cosine, teacher_cosine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from captionlab.errors import CaptionlabError
+from captionlab.evaluation.geometry import participation_rank, self_cosine, teacher_cosine
 
 
 def by_eigenvalues(x):

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 import scipy.stats
-from captionlab.errors import CaptionlabError
-from captionlab.evaluation.spearman import average_ranks, cosine_rows, pearson, spearman
 from hypothesis import given
 from hypothesis import strategies as st
+
+from captionlab.errors import CaptionlabError
+from captionlab.evaluation.spearman import average_ranks, cosine_rows, pearson, spearman
 
 few_labels = st.lists(st.tuples(st.integers(0, 5), st.integers(-3, 3)), min_size=2, max_size=60).filter(
     lambda pairs: len({a for a, _ in pairs}) > 1 and len({b for _, b in pairs}) > 1

@@ -5,10 +5,8 @@ values sorted once, the average rank of a tie group is (copies below it) + (its 
 cumulative sum of multiplicities gives. Nothing here calls BLAS, so bits do not depend on its threads.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,12 +61,6 @@ def hub_clusters(sentence1: Sequence[str], sentence2: Sequence[str]) -> IntArray
     hubs = np.where(uses[two] > uses[one], two, one)
     clusters: IntArray = np.unique(hubs, return_inverse=True)[1].astype(np.int64)
     return clusters
-
-
-def keyed_generator(*key: Any) -> np.random.Generator:
-    """A Philox generator whose stream depends on `key` alone."""
-    digest = hashlib.sha256("\x1f".join(str(part) for part in key).encode()).digest()
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
 def bootstrap_spearman(

@@ -18,8 +18,8 @@ from captionlab.evaluation.bootstrap import (
     IntArray,
     bootstrap_spearman,
     hub_clusters,
-    keyed_generator,
 )
+from captionlab.evaluation.sampling import keyed_generator
 from captionlab.evaluation.spearman import FloatArray, spearman
 
 Drawn = tuple[FloatArray, FloatArray]
