@@ -4,6 +4,7 @@ The engine keeps a job's params without their names and forgets those it cannot 
 one such string: two swapped values then change it, and a key that does not matter to a job is not in it.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -207,6 +208,16 @@ def selection_spec(campaign: Campaign, stage: str) -> str:
             "runs": [run.as_json() for run in campaign.stage_runs(stage)],
         }
     )
+
+
+def census_spec(campaign: Campaign) -> str:
+    """Whose artifacts are pinned."""
+    return canonical_json({"campaign": campaign.name})
+
+
+def audit_spec(campaign: Campaign) -> str:
+    """What the audit needs to render every table again."""
+    return canonical_json({"tables": json.loads(table_spec(campaign))})
 
 
 def table_spec(campaign: Campaign) -> str:

@@ -15,6 +15,7 @@ from captionlab.__main__ import step_names
 from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
 from captionlab.provenance.fingerprint import fingerprints
+from captionlab.provenance.signature import tree_signature
 
 CACHE = Path(".snakemake") / "captionlab"
 try:

@@ -1,4 +1,4 @@
-# What the campaign was: the effective config beside its results.
+# What the campaign was, the pinned list of all it made, and the walk back from every table cell.
 rule keep_config:
     output:
         PATHS.under("config.json"),
@@ -12,3 +12,60 @@ rule keep_config:
     shell:
         "python -m captionlab keep_config --spec {params.spec:q} --code {params.code}"
         " --output {output} > {log} 2>&1"
+
+
+rule list_artifacts:
+    input:
+        rules.keep_config.output,
+    output:
+        PATHS.under("provenance/expected.json"),
+    log:
+        PATHS.log("list_artifacts"),
+    benchmark:
+        PATHS.benchmark("list_artifacts")
+    params:
+        code=FINGERPRINTS["list_artifacts"],
+    shell:
+        "python -m captionlab list_artifacts --code {params.code}"
+        " --config {input} --output {output} > {log} 2>&1"
+
+
+rule take_census:
+    input:
+        tables=TABLES,
+        expected=rules.list_artifacts.output,
+    output:
+        PATHS.under("provenance/census.json"),
+    log:
+        PATHS.log("take_census"),
+    benchmark:
+        PATHS.benchmark("take_census")
+    params:
+        root=PATHS.root,
+        cache=CACHE / "digests.json",
+        spec=specs.census_spec(CAMPAIGN),
+        code=FINGERPRINTS["take_census"],
+    shell:
+        "python -m captionlab take_census --spec {params.spec:q} --code {params.code}"
+        " --expected {input.expected} --root {params.root} --digest-cache {params.cache}"
+        " --output {output} > {log} 2>&1"
+
+
+rule audit_campaign:
+    input:
+        rules.take_census.output,
+    output:
+        PATHS.under("provenance/audit.md"),
+    log:
+        PATHS.log("audit_campaign"),
+    benchmark:
+        PATHS.benchmark("audit_campaign")
+    params:
+        root=PATHS.root,
+        # Asked for again after any file was touched, the audit must run again.
+        tree=lambda wildcards: tree_signature(PATHS.root),
+        spec=specs.audit_spec(CAMPAIGN),
+        code=FINGERPRINTS["audit_campaign"],
+    shell:
+        "python -m captionlab audit_campaign --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"

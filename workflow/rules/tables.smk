@@ -1,4 +1,7 @@
 # Tables are rendered from JSON alone; none of these jobs imports torch.
+TABLES = [PATHS.under("tables/final.md")]
+
+
 rule render_final:
     input:
         development=[PATHS.run("development.json", run) for run in CAMPAIGN.runs],
