@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from captionlab import files
 from captionlab.errors import CaptionlabError, DamagedFileError
 from captionlab.provenance import fingerprint as fp
@@ -212,7 +213,7 @@ def test_bad_source_and_bad_root_are_named(package: Path, tmp_path: Path) -> Non
 
 
 def test_every_step_of_the_project_is_quick(tmp_path: Path) -> None:
-    steps = [path.stem for path in (fp.PACKAGE_ROOT / "steps").glob("*.py") if path.stem != "__init__"]
+    steps = fp.all_steps()
     cache = tmp_path / "cache.json"
     started = time.process_time()
     fp.fingerprints(steps, cache=cache)

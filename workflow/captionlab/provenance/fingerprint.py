@@ -59,8 +59,15 @@ def closure(module: str, package_root: Path = PACKAGE_ROOT) -> tuple[str, ...]:
 
 def module_digests(step: str, package_root: Path = PACKAGE_ROOT, cache: Path | None = None) -> dict[str, str]:
     """What a step's fingerprint covers: module name -> syntax digest, data file (with "/") -> digest."""
+    return step_digests([step], package_root, cache)[step]
+
+
+def step_digests(
+    steps: Iterable[str], package_root: Path = PACKAGE_ROOT, cache: Path | None = None
+) -> dict[str, dict[str, str]]:
+    """`module_digests` of several steps, reading each module once."""
     project = _open(package_root, cache)
-    return _covered(step, project)
+    return {step: _covered(step, project) for step in steps}
 
 
 def fingerprint(step: str, package_root: Path = PACKAGE_ROOT, cache: Path | None = None) -> str:

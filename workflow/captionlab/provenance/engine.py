@@ -1,0 +1,75 @@
+"""What Snakemake's own metadata says of each output: rule, inputs with checksums, the step's arguments."""
+
+import base64
+import binascii
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+METADATA = Path(".snakemake") / "metadata"
+
+
+@dataclass(frozen=True)
+class EngineRecord:
+    """One output as the engine remembers it; paths are relative to the folder it ran in.
+
+    `step`, `code` and `spec` come from the shell command, None where the job did not call a step.
+    `ended` is the mtime of the output right after its job, in seconds.
+    """
+
+    output: str
+    rule: str
+    inputs: tuple[str, ...]
+    checksums: Mapping[str, str]
+    step: str | None
+    code: str | None
+    spec: str | None
+    ended: float | None
+
+
+def engine_records(metadata: Path = METADATA) -> dict[str, EngineRecord]:
+    """All records by output path; empty without metadata. Files that are no records are passed over."""
+    found = {}
+    for path in sorted(metadata.rglob("*")):
+        if path.is_file() and (record := _record(path, metadata)) is not None:
+            found[record.output] = record
+    return found
+
+
+def step_arguments(command: str) -> dict[str, str]:
+    """The step, `--code` and `--spec` of a shell command that calls `python -m captionlab <step>`."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return {}
+    found = {}
+    if "captionlab" in words[:-1]:
+        found["step"] = words[words.index("captionlab") + 1]
+        for key in ("code", "spec"):
+            if f"--{key}" in words[:-1]:
+                found[key] = words[words.index(f"--{key}") + 1]
+    return found
+
+
+def _record(path: Path, metadata: Path) -> EngineRecord | None:
+    # Long names are split: every folder of the path but its last part begins with "@".
+    encoded = "".join(part.removeprefix("@") for part in path.relative_to(metadata).parts)
+    try:
+        output = base64.b64decode(encoded, altchars=b"-_").decode()
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        arguments = step_arguments(stored.get("shellcmd") or "")
+        return EngineRecord(
+            output=output,
+            rule=str(stored["rule"]),
+            inputs=tuple(stored.get("input") or ()),
+            checksums=dict(stored.get("input_checksums") or {}),
+            step=arguments.get("step"),
+            code=arguments.get("code"),
+            spec=arguments.get("spec"),
+            ended=stored.get("endtime"),
+        )
+    except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
+        return None

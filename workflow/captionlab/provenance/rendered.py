@@ -1,0 +1,126 @@
+"""Tables made again in memory and held against the files, cell by cell."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from captionlab.provenance.checks import differing_lines
+from captionlab.provenance.evidence import Evidence, Finding
+from captionlab.tables.artifacts import Artifacts
+from captionlab.tables.cells import Frame
+from captionlab.tables.final import all_frames, document, final_markdown
+from captionlab.tables.plan import plan_from_spec
+from captionlab.tables.render import comma_separated, latex
+
+FINAL = "tables/final.md"
+
+
+@dataclass(frozen=True)
+class TracedCell:
+    """A number of a table and the JSON file it was read from."""
+
+    table: str
+    row: str
+    column: str
+    value: Any
+    file: str
+    pointer: str
+
+
+def check_tables(evidence: Evidence, spec: Mapping[str, Any]) -> tuple[TracedCell, ...]:
+    """Render final.md and its tables again; a table that differs is a finding naming its first cells.
+
+    Nothing is rendered from altered or missing data: those findings come first, and a note says so.
+    Returns every cell with a source.
+    """
+    wrong = [finding.path for finding in evidence.findings if finding.sort in ("data", "missing")]
+    if any(not path.startswith(("tables/", "figures/")) for path in wrong):
+        evidence.notes.append("tables were not rendered again, because data they may rest on is altered")
+        return ()
+    sections = document(plan_from_spec(spec), Artifacts(evidence.root))
+    frames = all_frames(sections)
+    texts = {FINAL: final_markdown(sections)}
+    for frame in frames:
+        texts[f"tables/{frame.name}.csv"] = comma_separated(frame)
+        texts[f"tables/{frame.name}.tex"] = latex(frame)
+    for path, made in texts.items():
+        _check_text(evidence, path, made)
+    return tuple(cell for frame in frames for cell in traced_cells(frame))
+
+
+def traced_cells(frame: Frame) -> list[TracedCell]:
+    """Every cell of a frame that has a source."""
+    found = []
+    for row in frame.rows:
+        label = row_label(frame, row.cells)
+        for column, cell in zip(frame.columns, row.cells, strict=True):
+            if cell.source is not None:
+                place = (cell.source.file, cell.source.pointer)
+                found.append(TracedCell(frame.name, label, column.name, cell.value, *place))
+    return found
+
+
+def row_label(frame: Frame, cells: tuple[Any, ...]) -> str:
+    """A row in one word: `larger/relative-16/seed-1`, or its first text cells."""
+    values = {column.name: cell.value for column, cell in zip(frame.columns, cells, strict=True)}
+    if {"recipe", "option"} <= set(values):
+        seed = values.get("seed")
+        tail = f"/seed-{seed}" if seed not in (None, "–") else ""
+        tail = tail.replace(" (repeat ", ".repeat-").removesuffix(")")
+        sample = f"/{values['sample']}" if values.get("sample") else ""
+        return f"{values['recipe']}/{values['option']}{tail}{sample}"
+    return str(next(iter(values.values()), ""))
+
+
+def _check_text(evidence: Evidence, path: str, made: str) -> None:
+    if path not in evidence.digests:
+        evidence.find("missing", path, "is a table of this campaign and not on disk")
+        return
+    found = (evidence.root / path).read_bytes().decode("utf-8", "replace")
+    if found == made:
+        return
+    detail = "; ".join(_cells(path, made, found)[:3])
+    known = [finding for finding in evidence.findings if finding.path == path]
+    for finding in known:
+        evidence.findings.remove(finding)
+        detail = f"{finding.detail}; {detail}"
+    evidence.findings.append(Finding("table", path, detail))
+
+
+def _cells(path: str, made: str, found: str) -> list[str]:
+    described = []
+    head: list[str] = []
+    lines = made.split("\n")
+    for number, left, right in differing_lines(made, found):
+        split = _split_csv if path.endswith(".csv") else _split_markdown
+        ours, theirs = split(left), split(right)
+        head = split(_heading(lines, number, path))
+        if len(ours) != len(theirs):
+            described.append(f"line {number}: {right!r} should be {left!r}")
+            continue
+        for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            if mine != other:
+                column = head[place] if place < len(head) else str(place + 1)
+                described.append(
+                    f"line {number}, row {ours[0]!r}, column {column!r}: {other!r} should be {mine!r}"
+                )
+    return described
+
+
+def _heading(lines: list[str], number: int, path: str) -> str:
+    if path.endswith(".csv"):
+        return lines[0]
+    place = min(number, len(lines)) - 1
+    while place > 0 and lines[place - 1].startswith("|"):
+        place -= 1
+    return lines[place]
+
+
+def _split_csv(line: str) -> list[str]:
+    return next(iter(csv.reader(io.StringIO(line))), [])
+
+
+def _split_markdown(line: str) -> list[str]:
+    return [part.strip() for part in line.strip("|").split("|")] if "|" in line else [line]
