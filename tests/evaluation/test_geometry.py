@@ -4,7 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionlab.errors import CaptionlabError
-from captionlab.evaluation.geometry import participation_rank, self_cosine, teacher_cosine
+from captionlab.evaluation.geometry import (
+    participation_rank,
+    self_cosine,
+    teacher_cosine,
+    variance_shares,
+)
 
 
 def by_eigenvalues(x):
@@ -17,6 +22,17 @@ def test_participation_rank_by_hand():
     corners = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     assert participation_rank(corners + 100.0) == pytest.approx(100 / 82, rel=1e-12)
     assert participation_rank(np.array([[0.0, 1.0], [5.0, 1.0], [9.0, 1.0]])) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_variance_shares_by_hand_and_against_the_rank():
+    corners = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    assert variance_shares(corners) == [0.9, 0.1]
+    x = np.random.default_rng(0).normal(size=(20, 50))
+    shares = np.array(variance_shares(x))
+    assert len(shares) == 20
+    assert shares.sum() == pytest.approx(1, abs=1e-8)
+    assert (np.diff(shares) <= 0).all()
+    assert 1 / (shares**2).sum() == pytest.approx(participation_rank(x), rel=1e-7)
 
 
 @pytest.mark.parametrize(("rows", "width"), [(400, 24), (24, 400), (50, 50)])

@@ -1,4 +1,4 @@
-"""Sentence vectors of token rows: length-sorted sub-batches, original order restored."""
+"""Sentence vectors of token rows and of texts: length-sorted sub-batches, original order restored."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from captionlab.chunks.store import pad_rows
+from captionlab.chunks.tokenizer import tokenize
 from captionlab.rotary.encoder import CaptionEncoder
 
 
@@ -56,3 +58,28 @@ def encode_rows(
             vectors[batch] = output.sentence.float().cpu().numpy()
     encoder.train(was_training)
     return vectors
+
+
+def encode_sentences(
+    encoder: CaptionEncoder,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    ceiling: int,
+    sub_batch_tokens: int,
+    binding_path: bool = True,
+) -> tuple[NDArray[np.float32], int]:
+    """FP32 sentence vectors [texts, target_width] of texts cut to `ceiling` tokens, and how many were cut."""
+    rows = tokenize(tokenizer, texts)
+    vectors = encode_rows(
+        encoder,
+        [cut_row(row, ceiling) for row in rows],
+        sub_batch_tokens=sub_batch_tokens,
+        binding_path=binding_path,
+    )
+    return vectors, sum(len(row) > ceiling for row in rows)
+
+
+def cut_row(row: NDArray[Any], ceiling: int) -> NDArray[Any]:
+    """A row of token ids cut to `ceiling`: its first ids, then its own last one, [SEP]."""
+    return row if len(row) <= ceiling else np.append(row[: ceiling - 1], row[-1:])

@@ -17,15 +17,20 @@ def participation_rank(x: NDArray[Any]) -> float:
     The product is summed by einsum, not BLAS, whose bits depend on its thread count.
     Raises CaptionlabError for fewer than two rows or rows that are all equal.
     """
-    rows = _rows(x)
-    centred = rows - rows.mean(axis=0)
-    total = float((centred * centred).sum())
-    if total == 0.0:
-        raise CaptionlabError(f"participation rank is undefined: all {len(rows)} vectors are equal")
-    if len(rows) < rows.shape[1]:
-        centred = np.ascontiguousarray(centred.T)
-    matrix = np.einsum("ki,kj->ij", centred, centred)
+    matrix = _covariance(x)
+    total = float(np.trace(matrix))
     return total * total / float((matrix * matrix).sum())
+
+
+def variance_shares(x: NDArray[Any]) -> list[float]:
+    """Eigenvalues of the centred covariance of `x` [n, d] over their sum, largest first; min(n, d) of them.
+
+    Rounded to ten decimals, below which they depend on the machine's linear algebra.
+    Raises CaptionlabError as `participation_rank` does.
+    """
+    matrix = _covariance(x)
+    values = np.linalg.eigvalsh(matrix / np.trace(matrix))[::-1]
+    return [max(0.0, round(float(value), 10)) for value in values]
 
 
 def self_cosine(x: NDArray[Any]) -> float:
@@ -57,6 +62,18 @@ def unit_rows(x: NDArray[Any]) -> FloatArray:
             f"{int((norms == 0).sum())} of {len(rows)} vectors are zero and have no direction"
         )
     return np.asarray(rows / norms)
+
+
+def _covariance(x: NDArray[Any]) -> FloatArray:
+    """Covariance of centred rows times n - 1, or with fewer rows than columns their Gram matrix."""
+    rows = _rows(x)
+    if (rows == rows[0]).all():
+        raise CaptionlabError(f"covariance is zero: all {len(rows)} vectors are equal")
+    centred = rows - rows.mean(axis=0)
+    if len(rows) < rows.shape[1]:
+        centred = np.ascontiguousarray(centred.T)
+    matrix: FloatArray = np.einsum("ki,kj->ij", centred, centred)
+    return matrix
 
 
 def _rows(x: NDArray[Any]) -> FloatArray:

@@ -1,0 +1,73 @@
+"""Score a sentence encoder on a suite: Spearman of FP64 cosine with gold."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from captionlab.errors import DamagedFileError
+from captionlab.evaluation.spearman import FloatArray, cosine_rows, pearson, spearman
+from captionlab.files import read_json, sha256_file
+from captionlab.sources.pairs import Pair
+from captionlab.sources.suites import read_pairs
+
+Encode = Callable[[Sequence[str], int], tuple[NDArray[np.float32], int]]
+
+
+@dataclass(frozen=True)
+class SuiteReading:
+    """What an encoder makes of one suite; `cosines` float64 [pairs], `truncated` counts distinct sentences."""
+
+    spearman: float
+    pearson: float
+    pairs: int
+    unique_sentences: int
+    truncated: int
+    cosines: FloatArray
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything but the cosines."""
+        return {
+            "spearman": self.spearman,
+            "pearson": self.pearson,
+            "pairs": self.pairs,
+            "unique_sentences": self.unique_sentences,
+            "truncated": self.truncated,
+        }
+
+
+def evaluate(encode: Encode, pairs: Sequence[Pair], ceiling: int) -> SuiteReading:
+    """Encode each distinct sentence once, cut to `ceiling` tokens, and correlate the pairs' cosines with gold.
+
+    `encode(texts, ceiling)` gives vectors [texts, width], which need not be normalised, and how many texts were
+    cut. Raises CaptionlabError where no correlation is defined.
+    """
+    number: dict[str, int] = {}
+    one = np.array([number.setdefault(pair.sentence1, len(number)) for pair in pairs])
+    two = np.array([number.setdefault(pair.sentence2, len(number)) for pair in pairs])
+    vectors, truncated = encode(list(number), ceiling)
+    cosines = cosine_rows(vectors[one], vectors[two])
+    gold = np.array([pair.score for pair in pairs], dtype=np.float64)
+    return SuiteReading(
+        spearman=spearman(cosines, gold),
+        pearson=pearson(cosines, gold),
+        pairs=len(pairs),
+        unique_sentences=len(number),
+        truncated=truncated,
+        cosines=cosines,
+    )
+
+
+def open_suite(folder: Path, suite: str) -> tuple[list[Pair], dict[str, Any]]:
+    """The pairs of a suite in `folder` and its record, the file checked against the record's digest.
+
+    Raises MissingFileError or DamagedFileError.
+    """
+    record = read_json(folder / f"{suite}.json")
+    path = folder / f"{suite}.tsv"
+    if sha256_file(path) != record["sha256"]:
+        raise DamagedFileError(f"{path} is not the file that {suite}.json describes: run prepare_suite again")
+    return read_pairs(path), record
