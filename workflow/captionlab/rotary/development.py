@@ -1,0 +1,102 @@
+"""Development numbers of a run in training: the one suite and the one row sample that may choose anything."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from captionlab.chunks.store import ChunkStore
+from captionlab.chunks.tokenizer import load_tokenizer, tokenize
+from captionlab.errors import DamagedFileError, MissingFileError
+from captionlab.evaluation.encode import encode_rows
+from captionlab.evaluation.geometry import participation_rank, teacher_cosine
+from captionlab.evaluation.sampling import sample_rows
+from captionlab.evaluation.spearman import cosine_rows, spearman
+from captionlab.rotary.encoder import CaptionEncoder
+
+_SUITE_HEADER = "subset\tscore\tsentence1\tsentence2"
+
+
+@dataclass(frozen=True)
+class Development:
+    """What is read: `captions` token rows with their `targets` float32 [n, d]; unique `sentences` as token
+    rows, of which pair i holds numbers `first`[i] and `second`[i] and has the gold score `scores`[i]."""
+
+    captions: list[NDArray[np.uint16]]
+    targets: NDArray[np.float32]
+    sentences: list[NDArray[np.uint16]]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def read_development(
+    store: ChunkStore, suite: Path, tokenizer: Path, development: Mapping[str, Any], caption_ceiling: int
+) -> Development:
+    """The development data of a spec's `development`: `rows` sampled captions of the chunk (null: all) at
+    `caption_ceiling`, and the suite's sentences at the spec's own ceiling.
+
+    Raises CaptionlabError for a sample that is smaller than asked for, unless the spec allows it, and
+    DamagedFileError for a suite that is not one.
+    """
+    every = np.arange(len(store), dtype=np.int64)
+    asked = development["rows"] if development["rows"] is not None else len(store)
+    rows = sample_rows(
+        every,
+        asked,
+        seed=development.get("seed", 0),
+        sample="development:all",
+        allow_fewer=development.get("allow_fewer", False),
+    )
+    scores, left, right = _read_suite(suite)
+    unique = sorted({*left, *right})
+    number = {sentence: index for index, sentence in enumerate(unique)}
+    ceiling = development["ceiling"]
+    return Development(
+        captions=store.rows(rows, caption_ceiling),
+        targets=store.target_rows(rows),
+        sentences=[_cut(row, ceiling) for row in tokenize(load_tokenizer(tokenizer), unique)],
+        first=np.array([number[sentence] for sentence in left], dtype=np.int64),
+        second=np.array([number[sentence] for sentence in right], dtype=np.int64),
+        scores=np.array(scores, dtype=np.float64),
+    )
+
+
+def development_reading(
+    encoder: CaptionEncoder, development: Development, sub_batch_tokens: int
+) -> Callable[[], dict[str, float]]:
+    """A function that reads the encoder as it is then, in FP32: the suite's Spearman correlation, the mean
+    cosine of the captions with their targets, and the participation rank of the captions."""
+
+    def read() -> dict[str, float]:
+        sentences = encode_rows(encoder, development.sentences, sub_batch_tokens=sub_batch_tokens)
+        captions = encode_rows(encoder, development.captions, sub_batch_tokens=sub_batch_tokens)
+        cosines = cosine_rows(sentences[development.first], sentences[development.second])
+        return {
+            "spearman": spearman(cosines, development.scores),
+            "teacher_cosine": teacher_cosine(captions, development.targets),
+            "participation_rank": participation_rank(captions),
+        }
+
+    return read
+
+
+def _cut(row: NDArray[np.uint16], ceiling: int) -> NDArray[np.uint16]:
+    return row if len(row) <= ceiling else np.append(row[: ceiling - 1], row[-1])
+
+
+def _read_suite(path: Path) -> tuple[list[float], list[str], list[str]]:
+    """Gold scores and both sides of every pair of a suite's TSV."""
+    try:
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        if lines[0] != _SUITE_HEADER:
+            raise ValueError("its header is wrong")
+        cells = [line.split("\t") for line in lines[1:]]
+        return [float(score) for _, score, _, _ in cells], [c[2] for c in cells], [c[3] for c in cells]
+    except FileNotFoundError:
+        raise MissingFileError(f"{path} is missing: run the stage that makes it") from None
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is not a suite ({error}): make it again") from None

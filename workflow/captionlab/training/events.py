@@ -1,0 +1,100 @@
+"""TensorBoard curves made from the history, so that they have no gap and no overlap after a resume.
+
+The file's name and its times are fixed (an event's time is its step in seconds): equal histories give equal
+bytes. Only the record writer of the tensorboard package is used; torch.utils.tensorboard is slow to import.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from captionlab.errors import CaptionlabError
+
+try:
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.plugins.hparams import metadata, plugin_data_pb2
+    from tensorboard.summary.writer.record_writer import RecordWriter
+except ImportError:
+    RecordWriter = None
+
+EVENTS_FILE = "events.out.tfevents.0"
+_NOT_CURVES = ("step", "epoch", "chunk")
+
+
+class EventFile:
+    """The event file of a run, written anew from the history so far and then line by line.
+
+    Use it as a context manager. Raises CaptionlabError when the tensorboard package is not installed.
+    """
+
+    def __init__(self, path: Path, lines: Sequence[str], hyperparameters: Mapping[str, Any]) -> None:
+        if RecordWriter is None:
+            raise CaptionlabError(
+                "training.events asks for TensorBoard events but the tensorboard package is not installed: "
+                "install it or set training.events to false"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb")
+        self._records = RecordWriter(self._file)
+        for event in _opening(hyperparameters):
+            self._write(event)
+        for line in lines:
+            self.add(line)
+        self.flush()
+
+    def add(self, line: str) -> None:
+        """Append the curves of one history line."""
+        self._write(_event(json.loads(line)))
+
+    def flush(self) -> None:
+        """Let a running TensorBoard see everything added so far."""
+        self._records.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._records.close()
+
+    def _write(self, event: Any) -> None:
+        self._records.write(event.SerializeToString(deterministic=True))
+
+
+def _event(entry: Mapping[str, Any]) -> Any:
+    step = entry["step"]
+    curves = dict(_curves(entry))
+    values = [Summary.Value(tag=tag, simple_value=value) for tag, value in curves.items()]
+    return Event(wall_time=float(step), step=step, summary=Summary(value=values))
+
+
+def _curves(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    readings = entry.get("development")
+    prefix, values = ("training", entry) if readings is None else ("development", readings)
+    for name, value in values.items():
+        if name not in _NOT_CURVES and value is not None:
+            yield f"{prefix}/{name}", float(value)
+
+
+def _opening(hyperparameters: Mapping[str, Any]) -> Iterator[Any]:
+    """The file's version and the run's hyperparameters, under which TensorBoard groups and compares runs."""
+    yield Event(wall_time=0.0, file_version="brain.Event:2")
+    start = plugin_data_pb2.SessionStartInfo(start_time_secs=0.0)
+    for name, value in sorted(hyperparameters.items()):
+        if isinstance(value, bool):
+            start.hparams[name].bool_value = value
+        elif isinstance(value, int | float):
+            start.hparams[name].number_value = value
+        else:
+            start.hparams[name].string_value = str(value)
+    content = plugin_data_pb2.HParamsPluginData(session_start_info=start)
+    value = Summary.Value(
+        tag=metadata.SESSION_START_INFO_TAG,
+        metadata=metadata.create_summary_metadata(content),
+        tensor=metadata.NULL_TENSOR,
+    )
+    yield Event(wall_time=0.0, step=0, summary=Summary(value=[value]))
