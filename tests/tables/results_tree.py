@@ -60,8 +60,12 @@ def write_tree(root: Path, plan: dict[str, Any]) -> None:
         write_json(file, _suites({"kind": "teacher", "name": reference["name"]}, scores, None if own else 64))
     for place, name in enumerate((*SUITES, "STS-B-dev")):
         write_json(root / "suites" / f"{name}.json", _suite(name, PAIRS.get(name, 1500), place))
+    write_json(root / "statistics" / "suites.json", _statistics(plan))
     chosen = {"recipe": "larger", "option": "relative-16", "seed": 1}
-    write_json(root / "selection" / "larger.json", {"selected": chosen, "decided_by": "additions"})
+    write_json(
+        root / "selection" / "larger.json",
+        {"selected": chosen, "decided_by": "mean", "suite": "STS-B-dev"},
+    )
 
 
 def place(run: dict[str, Any]) -> str:
@@ -112,6 +116,61 @@ def _suites(model: dict[str, Any], scores: dict[str, float], ceiling: int | None
         "mean": sum(scores.values()) / len(scores),
         "versions": {},
     }
+
+
+def _statistics(plan: dict[str, Any]) -> dict[str, Any]:
+    runs = [run for run in plan["runs"] if run["stage"] == "larger"]
+    names = [place(run) for run in runs] + [f"reference/{row['name']}" for row in plan["references"]]
+    scores = {place(run): _scores(run) for run in runs}
+    references = {name: dict.fromkeys(SUITES, 0.4) for name in names if name not in scores}
+    scores.update(references)
+    groups = [f"{recipe}/{option}" for recipe, option in LARGER]
+    pairs = [(a, b) for at, a in enumerate(groups) for b in groups[at + 1 :]]
+    return {
+        "method": {},
+        "resamples": 2000,
+        "seed": 0,
+        "suites": [{"suite": name, "pairs": PAIRS[name]} for name in SUITES],
+        "rows": [
+            {"model": name, "suite": suite, **_interval("spearman", scores[name][suite], PAIRS[suite])}
+            for name in names
+            for suite in SUITES
+        ],
+        "means": [{"model": name, **_over("mean", _average(scores[name]))} for name in names],
+        "groups": [
+            {"group": group, "models": [], "over": "items", **_over("mean", 0.57)} for group in groups
+        ],
+        "differences": [
+            {"a": a, "b": b, "kind": "groups", "over": "items | items", **_over("mean_difference", 0.003)}
+            for a, b in pairs
+        ]
+        + [
+            {"a": place(run), "b": "x", "kind": "untrained", "over": "items", **_over("mean_difference", 0.2)}
+            for run in runs
+        ],
+        "seeds": [
+            {"group": group, "models": [], "values": [0.571, 0.579], "spread": 0.008} for group in groups
+        ],
+    }
+
+
+def _scores(run: dict[str, Any]) -> dict[str, float]:
+    rows = [row for row in card("benchmarks") if _same(row, run) and row["suite"] != "mean"]
+    return {row["suite"]: float(row["value"]) for row in rows}
+
+
+def _average(scores: dict[str, float]) -> float:
+    return sum(scores.values()) / len(scores)
+
+
+def _interval(key: str, value: float, pairs: int) -> dict[str, float]:
+    half = 1.5 / pairs**0.5
+    return {key: value, "low": value - half, "high": value + half}
+
+
+def _over(key: str, value: float) -> dict[str, Any]:
+    without = {"suite": "BIOSSES", **_interval(key, value + 0.002, 24_000)}
+    return {**_interval(key, value, 6_000), "without_smallest": without}
 
 
 def _suite(name: str, rows: int, place_of_suite: int) -> dict[str, Any]:
@@ -191,12 +250,7 @@ def _write_run(root: Path, run: dict[str, Any]) -> None:
         folder / "history.jsonl", "".join(json.dumps(line) + "\n" for line in _history(steps, numbers))
     )
     if run["stage"] == "larger":
-        scores = {
-            row["suite"]: float(row["value"])
-            for row in card("benchmarks")
-            if _same(row, run) and row["suite"] != "mean"
-        }
-        write_json(evaluation / "suites.json", _suites(model, scores, 64))
+        write_json(evaluation / "suites.json", _suites(model, _scores(run), 64))
         write_json(evaluation / "geometry.json", {"model": model, "samples": _geometry(run)})
 
 

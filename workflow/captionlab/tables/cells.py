@@ -18,11 +18,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table; `None` means that the number is missing and is shown as such."""
+    """One entry of a table; `None` means that the number is missing and is shown as such.
+
+    `interval` holds the bounds that resampling gave for the number; `decimals` overrides the column's.
+    """
 
     value: Value
     source: Source | None = None
     note: str = ""
+    interval: tuple[float, float] | None = None
+    decimals: int | None = None
 
     @property
     def number(self) -> float | None:

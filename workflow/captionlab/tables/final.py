@@ -1,6 +1,6 @@
 """final.md: the campaign's summary and all its tables as one document, the same for Markdown and HTML."""
 
-from captionlab.tables import frames, screen
+from captionlab.tables import comparison, frames, screen, uncertainty
 from captionlab.tables.artifacts import SELECTION_FILE, Artifacts
 from captionlab.tables.cells import Frame, Section
 from captionlab.tables.plan import Plan, Recipe
@@ -17,9 +17,18 @@ def document(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
         Section("Pair test means", 2, (), (frames.pair_means(plan, artifacts),)),
         Section("Development", 2, (), (frames.development(plan, artifacts),)),
         Section("Caption geometry", 2, (), (frames.geometry(plan, artifacts),)),
+        *screen_sections(plan, artifacts),
+        Section("Uncertainty", 2, (), uncertainty.uncertainty(plan, artifacts)),
+        Section("Beside the published numbers", 2, (comparison.remark(plan),), _beside(plan, artifacts)),
+        Section("How each number is made", 2, methods(plan, artifacts)),
+    )
+
+
+def screen_sections(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
+    """The screen's own sections: development numbers of all options, and the lookup reading of every run."""
+    return (
         Section("Screen", 2, (), (screen.screen(plan, artifacts), screen.screen_means(plan, artifacts))),
         Section("Lookup reading", 2, (), (screen.lookup(plan, artifacts),)),
-        Section("How each number is made", 2, methods(plan)),
     )
 
 
@@ -65,15 +74,20 @@ def selection_sentence(artifacts: Artifacts) -> str:
     return note("selected", place=place, decided_by=selection["decided_by"])
 
 
-def methods(plan: Plan) -> tuple[str, ...]:
+def methods(plan: Plan, artifacts: Artifacts) -> tuple[str, ...]:
     """How the numbers of each table come about."""
     return (
         note("method-benchmarks", ceiling=plan.ceiling),
         note("method-references"),
         note("method-development", suite=plan.development_suite.label),
         note("method-geometry", caption_ceiling=plan.caption_ceiling),
+        note("method-uncertainty", resamples=uncertainty.resamples(artifacts)),
         note("method-gaps"),
     )
+
+
+def _beside(plan: Plan, artifacts: Artifacts) -> tuple[Frame, ...]:
+    return (comparison.beside_published(plan, artifacts),) if comparison.has_twins(plan) else ()
 
 
 def _size(plan: Plan) -> str:

@@ -74,6 +74,9 @@ class Plan:
     ceiling: int
     caption_ceiling: int
     sources: Mapping[str, Any]
+    chunks: tuple[str, ...] = ()
+    teachers: tuple[str, ...] = ()
+    screen_suites: tuple[str, ...] = ()
 
     def stage(self, name: str) -> tuple[PlannedRun, ...]:
         """The runs of one stage, in campaign order."""
@@ -113,6 +116,9 @@ def plan_from_spec(spec: Mapping[str, Any]) -> Plan:
             ceiling=int(spec["ceiling"]),
             caption_ceiling=int(spec["caption_ceiling"]),
             sources=spec.get("sources", {}),
+            chunks=tuple(spec.get("chunks", ())),
+            teachers=tuple(spec.get("teachers", ())),
+            screen_suites=tuple(spec.get("screen_suites", ())),
         )
     except KeyError as error:
         raise CaptionlabError(

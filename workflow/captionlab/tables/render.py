@@ -28,17 +28,11 @@ _LATEX = {
 
 def shown(cell: Cell, column: Column) -> str:
     """A cell as a reader sees it: the column's decimals, `missing` for a gap, the note in brackets."""
-    value = cell.value
-    if value is None:
-        body = MISSING
-    elif isinstance(value, bool):
-        body = "yes" if value else "no"
-    elif isinstance(value, int) and column.decimals is None:
-        body = f"{value:+,}" if column.signed else f"{value:,}"
-    elif isinstance(value, int | float):
-        body = _decimal(float(value), column)
-    else:
-        body = str(value)
+    places = column.decimals if cell.decimals is None else cell.decimals
+    body = _written(cell, places, column.signed)
+    if cell.interval is not None:
+        low, high = (_decimal(bound, places, column.signed) for bound in cell.interval)
+        body = f"{body} [{low}, {high}]"
     return f"{body} ({cell.note})" if cell.note else body
 
 
@@ -66,11 +60,28 @@ def markdown(frame: Frame) -> str:
 
 
 def comma_separated(frame: Frame) -> str:
-    """CSV with every column, machine-only ones too; full precision; LF line ends."""
+    """CSV with every column, machine-only ones too; full precision; LF line ends.
+
+    A column with intervals is followed by `<name>_low` and `<name>_high`.
+    """
+    wide = [
+        any(row.cells[place].interval is not None for row in frame.rows)
+        for place in range(len(frame.columns))
+    ]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.name for column in frame.columns])
-    writer.writerows([exact(cell) for cell in row.cells] for row in frame.rows)
+    names = [column.name for column in frame.columns]
+    writer.writerow(
+        word
+        for name, bounded in zip(names, wide, strict=True)
+        for word in ((name, f"{name}_low", f"{name}_high") if bounded else (name,))
+    )
+    for row in frame.rows:
+        writer.writerow(
+            word
+            for cell, bounded in zip(row.cells, wide, strict=True)
+            for word in (_bounded(cell) if bounded else (exact(cell),))
+        )
     return buffer.getvalue()
 
 
@@ -101,14 +112,33 @@ def is_numeric(frame: Frame, place: int) -> bool:
     return any(cell.number is not None for cell in cells) or frame.columns[place].decimals is not None
 
 
-def _decimal(value: float, column: Column) -> str:
-    places = 4 if column.decimals is None else column.decimals
-    return f"{value:+.{places}f}" if column.signed else f"{value:.{places}f}"
+def _bounded(cell: Cell) -> tuple[str, str, str]:
+    low, high = cell.interval or (None, None)
+    return exact(cell), exact(Cell(low)), exact(Cell(high))
+
+
+def _written(cell: Cell, places: int | None, signed: bool) -> str:
+    value = cell.value
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and places is None:
+        return f"{value:+,}" if signed else f"{value:,}"
+    if isinstance(value, int | float):
+        return _decimal(float(value), places, signed)
+    return value
+
+
+def _decimal(value: float, places: int | None, signed: bool) -> str:
+    kept = 4 if places is None else places
+    rounded = round(value, kept) + 0.0
+    return f"{rounded:+,.{kept}f}" if signed else f"{rounded:,.{kept}f}"
 
 
 def _markdown_cells(frame: Frame, row: Row) -> list[str]:
     words = [_cell_text(shown(row.cells[place], column)) for place, column in visible(frame)]
-    return [f"**{word}**" for word in words] if row.marked else words
+    return [f"**{word}**" if word else "" for word in words] if row.marked else words
 
 
 def _cell_text(text: str) -> str:
