@@ -1,5 +1,6 @@
 """Caption geometry of an encoder: deterministic row samples of the development and test chunks."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from captionlab.chunks.store import ChunkStore
+from captionlab.chunks.manifest import MANIFEST_JSON
+from captionlab.chunks.store import ChunkStore, open_chunk
 from captionlab.errors import CaptionlabError
 from captionlab.evaluation.encode import encode_rows
 from captionlab.evaluation.geometry import participation_rank, self_cosine, teacher_cosine, variance_shares
@@ -29,7 +31,7 @@ class Sample:
 
 
 def caption_samples(geometry: Mapping[str, Any], stores: Mapping[str, ChunkStore]) -> Iterator[Sample]:
-    """The samples of a spec's `geometry`, by the stores of its chunks.
+    """The samples of a spec's `geometry`, by the stores of its chunks; `rows` null asks for all.
 
     Raises CaptionlabError when a chunk has fewer rows than asked for and `allow_fewer` is off.
     """
@@ -40,6 +42,7 @@ def caption_samples(geometry: Mapping[str, Any], stores: Mapping[str, ChunkStore
         asked.append(("test:long", test["chunk"], test["long_rows"], test["long_tokens"] + 1))
     for name, chunk, count, fewest in asked:
         store = stores[chunk]
+        count = len(store) if count is None else count
         candidates = np.flatnonzero(np.diff(store.offsets) >= fewest).astype(np.int64)
         rows = sample_rows(
             candidates, count, seed=geometry["seed"], sample=name, allow_fewer=geometry["allow_fewer"]
@@ -61,7 +64,7 @@ def read_geometry(
         "min_tokens": sample.min_tokens,
         "ceiling": ceiling,
         "rows_sha256": sha256_bytes(sample.rows.astype("<i8").tobytes()),
-        "manifest_sha256": sha256_file(manifest_path(store)),
+        "manifest_sha256": sha256_file(store.directory / MANIFEST_JSON),
     }
     if len(sample.rows) < 2:
         names = ("teacher_cosine", "participation_rank", "self_cosine", "variance_shares")
@@ -83,6 +86,26 @@ def read_geometry(
     }
 
 
-def manifest_path(store: ChunkStore) -> Path:
-    """The manifest that vouches for a store's arrays."""
-    return store.directory / "manifest.json"
+def read_samples(
+    encoder: CaptionEncoder,
+    geometry: Mapping[str, Any] | None,
+    stores: Mapping[str, ChunkStore],
+    *,
+    ceiling: int,
+    sub_batch_tokens: int,
+) -> dict[str, dict[str, Any]]:
+    """The geometry of every sample that a spec's `geometry` asks for, by the sample's name; nothing for None."""
+    samples = {}
+    for sample in caption_samples(geometry, stores) if geometry else ():
+        store = stores[sample.chunk]
+        samples[sample.name] = read_geometry(
+            encoder, store, sample, ceiling=ceiling, sub_batch_tokens=sub_batch_tokens
+        )
+        print(f"{sample.name}: geometry of {len(sample.rows)} rows", file=sys.stderr, flush=True)
+    return samples
+
+
+def open_chunks(geometry: Mapping[str, Any] | None, folder: Path) -> dict[str, ChunkStore]:
+    """The chunks that a spec's `geometry` names, below `folder`, every array checked against its manifest."""
+    names = dict.fromkeys(geometry[role]["chunk"] for role in ("development", "test")) if geometry else {}
+    return {name: open_chunk(folder / name, verify=True) for name in names}

@@ -19,6 +19,15 @@ from captionlab.rotary.lookup import lookup_reading
 
 
 @dataclass(frozen=True)
+class LookupRows:
+    """Rows to read: their name (a chunk or a suite), token ids, and a number for each."""
+
+    name: str
+    rows: Sequence[NDArray[Any]]
+    numbers: Sequence[int] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Query:
     """One target-bearing word of one row, seen by one head.
 
@@ -42,23 +51,18 @@ class Query:
 
 
 def read_queries(
-    encoder: CaptionEncoder,
-    rows: Sequence[NDArray[Any]],
-    numbers: Sequence[int] | NDArray[np.int64],
-    *,
-    sub_batch_tokens: int,
-    binding_path: bool = True,
+    encoder: CaptionEncoder, read: LookupRows, *, sub_batch_tokens: int, binding_path: bool = True
 ) -> list[Query]:
-    """Every target-bearing query of `rows` (arrays of token ids) for each designated head.
+    """Every target-bearing query of some rows for each designated head, ordered by head, row and position.
 
-    `numbers[i]` is what row i is called. Ordered by head, row and position. `binding_path=False` is the frozen
-    path removal: key phase and record norm are left out of the trained weights' forward pass.
+    `binding_path=False` is the frozen path removal: the trained weights' forward pass without key phase and
+    record norm. It bypasses the norm too, so it does not show what the phase alone contributes.
     """
     device = next(encoder.parameters()).device
     found: list[Query] = []
     with torch.inference_mode():
-        for batch in sub_batches([len(row) for row in rows], sub_batch_tokens):
-            ids, mask = pad_rows([rows[index] for index in batch])
+        for batch in sub_batches([len(row) for row in read.rows], sub_batch_tokens):
+            ids, mask = pad_rows([read.rows[index] for index in batch])
             output = encoder(
                 torch.from_numpy(ids).to(device),
                 torch.from_numpy(mask).to(device),
@@ -78,7 +82,7 @@ def read_queries(
                 )
                 for row, position, records, candidates, probability, correct in entries:
                     distance = position - max(records)
-                    place = (int(numbers[batch[row]]), head, position, tuple(records), distance)
+                    place = (int(read.numbers[batch[row]]), head, position, tuple(records), distance)
                     found.append(Query(*place, candidates, probability, correct))
     return sorted(found, key=lambda query: (query.head, query.row, query.position))
 
@@ -102,6 +106,37 @@ def summarise_queries(queries: Sequence[Query], rows: int, head: int) -> dict[st
         "chance": _mean([len(query.records) / query.candidates for query in mine]),
         "mean_distance": _mean([query.distance for query in mine]),
     }
+
+
+def lookup_document(
+    encoder: CaptionEncoder, read: Sequence[LookupRows], *, sub_batch_tokens: int, path_removal: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """lookup.json's content and the lines of lookup-queries.jsonl, for captions (first of `read`) and suites.
+
+    The captions' summary of the first designated head stands at the top; other heads, suites and the frozen
+    path removal below it. Lines are those of the untouched path.
+    """
+    heads = encoder.config.lookup_heads
+    summaries: dict[str, dict[str, Any]] = {}
+    lines = []
+    for entry in read:
+        queries = read_queries(encoder, entry, sub_batch_tokens=sub_batch_tokens)
+        lines += [{"source": entry.name, **query.as_json()} for query in queries]
+        own, *others = [summarise_queries(queries, len(entry.rows), head) for head in heads]
+        removed = None
+        if path_removal:
+            without = read_queries(encoder, entry, sub_batch_tokens=sub_batch_tokens, binding_path=False)
+            removed = summarise_queries(without, len(entry.rows), heads[0])
+        summaries[entry.name] = {**own, "other_heads": others, "path_removed": removed}
+    captions, *suites = read
+    document = {
+        "layer": encoder.config.lookup_layer,
+        "heads": list(heads),
+        "source": captions.name,
+        **summaries[captions.name],
+        "suites": {entry.name: summaries[entry.name] for entry in suites},
+    }
+    return document, lines
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -1,6 +1,7 @@
 """What students are held against: a teacher, a bag of its word embeddings, an untrained encoder."""
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -52,8 +53,8 @@ def word_embeddings(model: nn.Module) -> Tensor:
     if isinstance(model, BertEncoder):
         return model.words.weight.detach()
     if isinstance(model, HiddenStates):
-        table: Tensor = model.model.get_input_embeddings().weight  # type: ignore[operator]
-        return table.detach().to(torch.float32)
+        table = cast(Callable[[], nn.Embedding], model.model.get_input_embeddings)()
+        return table.weight.detach().to(torch.float32)
     raise ConfigError(
         f"a bag of words needs a table of word embeddings, which {type(model).__name__} does not show"
     )

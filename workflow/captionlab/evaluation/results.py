@@ -1,8 +1,7 @@
 """What an evaluation leaves for others: scores as JSON, the cosine of every pair as float64 tensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
@@ -32,8 +31,3 @@ def read_cosines(folder: Path) -> dict[str, FloatArray]:
         raise MissingFileError(f"{path} is missing: evaluate its model") from None
     except SafetensorError as error:
         raise DamagedFileError(f"{path} is no safetensors file ({error}): evaluate its model again") from None
-
-
-def mean_spearman(suites: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> float | None:
-    """Unweighted mean over the named suites; None without any."""
-    return sum(float(suites[name]["spearman"]) for name in names) / len(names) if names else None

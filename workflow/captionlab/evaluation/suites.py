@@ -1,5 +1,6 @@
 """Score a sentence encoder on a suite: Spearman of FP64 cosine with gold."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,39 @@ def evaluate(encode: Encode, pairs: Sequence[Pair], ceiling: int) -> SuiteReadin
         truncated=truncated,
         cosines=cosines,
     )
+
+
+@dataclass(frozen=True)
+class SuiteReadings:
+    """All suites of one encoder: an entry each for suites.json, and the cosines by suite."""
+
+    entries: dict[str, dict[str, Any]]
+    cosines: dict[str, FloatArray]
+
+    @property
+    def mean(self) -> float | None:
+        """Unweighted mean of Spearman over the suites; None without any."""
+        scores = [float(entry["spearman"]) for entry in self.entries.values()]
+        return sum(scores) / len(scores) if scores else None
+
+
+def read_suites(encode: Encode, folder: Path, suites: Sequence[str], ceiling: int) -> SuiteReadings:
+    """Evaluate an encoder on each of `suites` in `folder`.
+
+    Suites are encoded apart from each other, so that a score does not depend on which others are read.
+    """
+    entries, cosines = {}, {}
+    for suite in suites:
+        pairs, record = open_suite(folder, suite)
+        reading = evaluate(encode, pairs, ceiling)
+        entries[suite] = {**reading.as_json(), "role": record["role"], "sha256": record["sha256"]}
+        cosines[suite] = reading.cosines
+        print(
+            f"{suite}: Spearman {reading.spearman:.4f} over {reading.pairs} pairs",
+            file=sys.stderr,
+            flush=True,
+        )
+    return SuiteReadings(entries, cosines)
 
 
 def open_suite(folder: Path, suite: str) -> tuple[list[Pair], dict[str, Any]]:
