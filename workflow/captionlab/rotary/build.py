@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from captionlab.errors import ConfigError
-from captionlab.rotary.encoder import CaptionEncoder, EncoderConfig, ZeroBornLinear
+from captionlab.rotary.encoder import CaptionEncoder, EncoderConfig, set_first_value
 from captionlab.rotary.options import check_option, harmonics, option_from_mapping
 
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -59,9 +58,9 @@ def config_from_spec(spec: Mapping[str, Any]) -> EncoderConfig:
 def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> CaptionEncoder:
     """An encoder on the CPU in float32, its weights a function of (parameter name, shape, seed).
 
-    Linear and embedding weights are normal with `init_std`, biases 0, LayerNorm gains 1, the value path 0.
-    Each parameter has a generator of its own, so options share every weight they have in common and torch's
-    global generator is left alone. pieces: the vocabulary in id order.
+    Values at birth are those of `set_first_value` with `config.init_std`. Each parameter has a generator of
+    its own, so options share every weight they have in common and torch's global generator is left alone.
+    pieces: the vocabulary in id order.
     Raises ConfigError when it does not have `config.vocabulary` pieces.
     """
     if len(pieces) != config.vocabulary:
@@ -72,20 +71,14 @@ def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> Ca
         encoder = CaptionEncoder(config)
     encoder.to_empty(device="cpu")
     for path, module in encoder.named_modules():
-        for name, parameter in module.named_parameters(prefix=path, recurse=False):
-            _fill(module, name, parameter, config.init_std, seed)
+        for name, parameter in module.named_parameters(recurse=False):
+            generator = _generator(seed, f"{path}.{name}")
+            set_first_value(module, name, parameter, config.init_std, generator)
     encoder.continuation.copy_(torch.tensor([piece.startswith("##") for piece in pieces]))
     encoder.special.copy_(torch.tensor([piece in SPECIAL_PIECES for piece in pieces]))
     return encoder
 
 
-@torch.no_grad()
-def _fill(module: nn.Module, name: str, parameter: Tensor, std: float, seed: int) -> None:
-    if isinstance(module, ZeroBornLinear) or name.endswith("bias"):
-        parameter.zero_()
-    elif isinstance(module, nn.LayerNorm):
-        parameter.fill_(1.0)
-    else:
-        digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
-        generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-        parameter.normal_(0.0, std, generator=generator)
+def _generator(seed: int, name: str) -> torch.Generator:
+    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)

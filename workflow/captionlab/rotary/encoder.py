@@ -220,7 +220,7 @@ class Attention(nn.Module):
         batch, length, width = x.shape
         turned, value = self.qkv(x).split((2 * width, width), -1)
         if self.value_path is not None and code is not None:
-            value = value + self.value_path(code)
+            value = value + self.value_path(code.to(x.dtype))
         turned = turned.view(batch, length, 2, self.heads, -1)
         if phase.scaled_heads is not None:
             turned = _scale_heads(turned, phase.scaled_heads, phase.scale)
@@ -374,6 +374,8 @@ class CaptionEncoder(nn.Module):
         if mask is not None:
             if tuple(mask.shape) != shape:
                 raise ValueError(f"mask of shape {tuple(mask.shape)} does not fit input of shape {shape}")
+            if mask.is_floating_point() and not bool(((mask == 0) | (mask == 1)).all()):
+                raise ValueError("mask holds values other than 0 and 1: pass the tokenizer's attention mask")
             return mask != 0
         if ids is not None:
             return ids != self.config.pad_id
@@ -401,10 +403,28 @@ class CaptionEncoder(nn.Module):
         weight = real[..., None].float()
         count = weight.sum(1).clamp_min(1)
         if self.config.pooling == "mean-then-head":
-            vector = self.head((x.float() * weight).sum(1) / count).float()
+            mean = (x.float() * weight).sum(1) / count
+            vector = self.head(mean.to(x.dtype)).float()
         else:
             vector = (self.head(x).float() * weight).sum(1) / count
         return F.normalize(vector, dim=-1) * real.any(1, keepdim=True)
+
+
+@torch.no_grad()
+def set_first_value(
+    module: nn.Module, name: str, parameter: Tensor, std: float, generator: torch.Generator | None = None
+) -> None:
+    """Give a module's own parameter its value at birth.
+
+    Linear and embedding weights are normal with standard deviation `std`, biases 0, LayerNorm gains 1, the
+    value path 0.
+    """
+    if isinstance(module, ZeroBornLinear) or name == "bias":
+        parameter.zero_()
+    elif isinstance(module, nn.LayerNorm):
+        parameter.fill_(1.0)
+    else:
+        parameter.normal_(0.0, std, generator=generator)
 
 
 def _attention(query: Tensor, key: Tensor, keys: Tensor | None) -> Tensor:
