@@ -16,6 +16,8 @@ def field(mapping: Mapping[str, Any], key: str, kind: type[T], where: str, defau
     Without the key `default` is returned as it stands. Raises ConfigError naming `where`, the key and the
     value.
     """
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"{where} is {mapping!r}: give a mapping")
     if key not in mapping:
         if default is not _REQUIRED:
             return default  # type: ignore[no-any-return]
