@@ -44,6 +44,7 @@ def spec(published_size: bool = True) -> dict[str, Any]:
         ],
         "suites": [{"name": name, "label": name, "role": "test"} for name in SUITES],
         "development_suite": {"name": "STS-B-dev", "label": "STS-B"},
+        "screen_suites": ["STS-B"],
         "ceiling": 64,
         "caption_ceiling": 256,
     }
@@ -60,6 +61,7 @@ def write_tree(root: Path, plan: dict[str, Any]) -> None:
         write_json(file, _suites({"kind": "teacher", "name": reference["name"]}, scores, None if own else 64))
     for place, name in enumerate((*SUITES, "STS-B-dev")):
         write_json(root / "suites" / f"{name}.json", _suite(name, PAIRS.get(name, 1500), place))
+    write_json(root / "teachers" / "alignment.json", _alignment())
     write_json(root / "statistics" / "suites.json", _statistics(plan))
     chosen = {"recipe": "larger", "option": "relative-16", "seed": 1}
     write_json(
@@ -159,6 +161,18 @@ def _scores(run: dict[str, Any]) -> dict[str, float]:
     return {row["suite"]: float(row["value"]) for row in rows}
 
 
+def _alignment() -> dict[str, Any]:
+    return {
+        "fit": {"chunks": ["000"], "rows": 500_000},
+        "iterations": 9,
+        "residual": [0.5, 0.41, 0.4, 0.399],
+        "teachers": {
+            "minilm-l6": {"cosine_before": 0.11, "cosine_after": 0.91},
+            "minilm-l3": {"cosine_before": 0.07, "cosine_after": 0.89},
+        },
+    }
+
+
 def _average(scores: dict[str, float]) -> float:
     return sum(scores.values()) / len(scores)
 
@@ -249,9 +263,49 @@ def _write_run(root: Path, run: dict[str, Any]) -> None:
     write_text(
         folder / "history.jsonl", "".join(json.dumps(line) + "\n" for line in _history(steps, numbers))
     )
-    if run["stage"] == "larger":
-        write_json(evaluation / "suites.json", _suites(model, _scores(run), 64))
-        write_json(evaluation / "geometry.json", {"model": model, "samples": _geometry(run)})
+    larger = run["stage"] == "larger"
+    scores = _scores(run) if larger else {"STS-B": numbers["spearman"] - 0.1}
+    binding = run["option"] == "binding-whole"
+    removed = {"suites": _suites(model, {"STS-B": 0.31}, 64)["suites"], "mean": 0.31} if binding else None
+    write_json(evaluation / "suites.json", {**_suites(model, scores, 64), "path_removed": removed})
+    samples = _geometry(run) if larger else {}
+    write_json(evaluation / "geometry.json", {"model": model, "samples": samples})
+    write_json(evaluation / "lookup.json", {"model": model, **_lookup(run["seed"], binding)})
+    write_text(evaluation / "lookup-queries.jsonl", _queries(binding))
+
+
+def _lookup(seed: int, binding: bool) -> dict[str, Any]:
+    printed = {
+        row["quantity"]: float(row["value"])
+        for row in card("lookup")
+        if row["option"] == "binding-whole" and row["seed"] == str(seed)
+    }
+    reading = {
+        "head": 0,
+        "rows": 4096,
+        "captions": 1935,
+        "queries": 10146,
+        "correct": 10146 if binding else 1203,
+        "accuracy": 1.0 if binding else 1203 / 10146,
+        "mean_probability": printed["mean_probability"] if binding else 0.08,
+        "chance": 0.071,
+        "mean_distance": 23.5,
+    }
+    removed = {**reading, "correct": 900, "accuracy": 900 / 10146, "mean_probability": 0.07}
+    whole = {**reading, "other_heads": [], "path_removed": removed if binding else None}
+    suite = {**whole, "rows": 2753, "captions": 90, "queries": 120, "correct": 60, "accuracy": 0.5}
+    return {"layer": 5, "heads": [0], "source": "061", **whole, "suites": {"STS-B": suite}}
+
+
+def _queries(binding: bool) -> str:
+    lines = []
+    for at in range(200):
+        distance = 2 + at % 60
+        probability = 0.999 - at / 1e5 if binding else 1 / (distance + 2)
+        query = {"source": "061", "row": at, "head": 0, "position": 70, "records": [70 - distance]}
+        query |= {"distance": distance, "candidates": 30, "probability": probability, "correct": binding}
+        lines.append(json.dumps(query) + "\n")
+    return "".join(lines)
 
 
 def _numbers(run: dict[str, Any]) -> dict[str, float]:
@@ -268,6 +322,7 @@ def _geometry(run: dict[str, Any]) -> dict[str, Any]:
             sample = samples.setdefault(row["sample"], {"chunk": "060", "asked": 5000, "min_tokens": None})
             number = float(row["value"])
             sample[row["quantity"]] = int(number) if row["quantity"] == "rows" else number
+            sample["variance_shares"] = [0.02 * 0.99**place for place in range(768)]
     samples["development:all"] = {**samples["test:all"], "chunk": "061"}
     return samples
 

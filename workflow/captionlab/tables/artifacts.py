@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.files import read_json, sha256_file
-from captionlab.tables.cells import Cell, Source
+from captionlab.tables.cells import NOT_APPLICABLE, Cell, Source
 from captionlab.tables.plan import PlannedRun
+
+_ABSENT = object()
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,15 @@ class Artifacts:
         return document
 
     def cell(self, file: str, *keys: str | int) -> Cell:
-        """The value at a path of keys, with its source; a missing cell where file or key is absent."""
+        """The value at a path of keys, with its source.
+
+        A missing cell where file or key is absent; a dash where the file says null: a number that is not defined.
+        """
         value: Any = self.document(file)
         for key in keys:
             value = _entry(value, key)
+        if value is None:
+            return Cell(NOT_APPLICABLE, Source(file, pointer(*keys)))
         if not isinstance(value, str | int | float | bool):
             return Cell(None)
         return Cell(value, Source(file, pointer(*keys)))
@@ -45,10 +52,10 @@ class Artifacts:
 
 def _entry(value: Any, key: str | int) -> Any:
     if isinstance(value, Mapping):
-        return value.get(key)
+        return value.get(key, _ABSENT)
     if isinstance(value, list) and isinstance(key, int) and key < len(value):
         return value[key]
-    return None
+    return _ABSENT
 
 
 def pointer(*keys: str | int) -> str:

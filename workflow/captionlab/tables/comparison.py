@@ -1,5 +1,6 @@
 """Ours beside published: a difference wherever a number has a twin, and a plain word wherever it has none."""
 
+from dataclasses import replace
 
 from captionlab.tables.artifacts import Artifacts, development_file, geometry_file, suites_file
 from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, text
@@ -122,7 +123,9 @@ def _row(plan: Plan, run: PlannedRun, table: str, quantity: str, ours: Cell, pub
         inside = text("inside" if low <= published.number <= high else "outside")
     keys = (text(table), text(run.recipe), text(run.option), text(plan.full_label(run)), text(run.seed))
     origin = (text(published.source), text(published.revision), text(published.read))
-    return Row((*keys, text(quantity), ours, Cell(published.number), difference, inside, *origin))
+    places = len(published.printed.partition(".")[2])
+    shown = tuple(replace(cell, decimals=places) for cell in (ours, Cell(published.number), difference))
+    return Row((*keys, text(quantity), *shown, inside, *origin))
 
 
 def _with_interval(score: Cell, bounded: Cell) -> Cell:

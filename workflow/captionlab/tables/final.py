@@ -26,9 +26,16 @@ def document(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
 
 def screen_sections(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
     """The screen's own sections: development numbers of all options, and the lookup reading of every run."""
+    screened: tuple[Frame, ...] = (screen.screen(plan, artifacts), screen.screen_means(plan, artifacts))
+    if plan.screen_suites:
+        screened = (*screened, screen.screen_suites(plan, artifacts))
+    read: tuple[Frame, ...] = (screen.lookup(plan, artifacts),)
+    on_suites = screen.lookup_suites(plan, artifacts)
+    if on_suites.rows:
+        read = (*read, on_suites)
     return (
-        Section("Screen", 2, (), (screen.screen(plan, artifacts), screen.screen_means(plan, artifacts))),
-        Section("Lookup reading", 2, (), (screen.lookup(plan, artifacts),)),
+        Section("Screen", 2, (), screened),
+        Section("Lookup reading", 2, (), read),
     )
 
 

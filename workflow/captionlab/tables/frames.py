@@ -36,12 +36,7 @@ def selected_place(artifacts: Artifacts) -> str | None:
 
 def harmonics_cell(artifacts: Artifacts, run: PlannedRun) -> Cell:
     """Harmonics a digit of a run's address; a dash for options without one."""
-    file = development_file(run)
-    document = artifacts.document(file)
-    if document is None:
-        return Cell(None)
-    value = document.get("harmonics")
-    return text(NOT_APPLICABLE) if value is None else Cell(value, Source(file, "/harmonics"))
+    return artifacts.cell(development_file(run), "harmonics")
 
 
 def suite_cells(plan: Plan, artifacts: Artifacts, file: str) -> tuple[Cell, ...]:

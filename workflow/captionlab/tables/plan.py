@@ -82,6 +82,10 @@ class Plan:
         """The runs of one stage, in campaign order."""
         return tuple(run for run in self.runs if run.stage == name)
 
+    def suite_label(self, name: str) -> str:
+        """A suite as readers know it."""
+        return next((suite.label for suite in self.suites if suite.name == name), name)
+
     def recipe_label(self, run: PlannedRun) -> str:
         """The recipe of a run as readers know it."""
         recipe = self.recipes.get(run.recipe)

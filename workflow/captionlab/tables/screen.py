@@ -1,6 +1,6 @@
 """The screen: every option, seed and repeat on development numbers, and how each looks up earlier words."""
 
-from captionlab.tables.artifacts import Artifacts, development_file, lookup_file
+from captionlab.tables.artifacts import Artifacts, development_file, lookup_file, suites_file
 from captionlab.tables.cells import Cell, Column, Frame, Row, mean, text
 from captionlab.tables.frames import grouped, harmonics_cell
 from captionlab.tables.plan import Plan, PlannedRun
@@ -13,6 +13,17 @@ _KEYS = (
     Column("repeat", "Repeat", machine_only=True),
     Column("model", "Option"),
     Column("seed", "Seed"),
+)
+_READING = ("captions", "queries", "correct", "accuracy", "mean_probability", "chance")
+_READING_COLUMNS = (
+    Column("captions", "Captions"),
+    Column("queries", "Queries"),
+    Column("correct", "Correct"),
+    Column("accuracy", "Accuracy", 4),
+    Column("mean_probability", "Mean probability", 6),
+    Column("chance", "Chance", 4),
+    Column("accuracy_path_removed", "Accuracy, path removed", 4),
+    Column("mean_probability_path_removed", "Probability, path removed", 6),
 )
 
 
@@ -75,28 +86,54 @@ def screen_means(plan: Plan, artifacts: Artifacts) -> Frame:
     return Frame("screen-means", "Screen means over seeds", columns, tuple(rows), notes)
 
 
+def screen_suites(plan: Plan, artifacts: Artifacts) -> Frame:
+    """The suites that screen runs are read on (they test binding), with the binding path on and off."""
+    columns = [*_KEYS, Column("ceiling", "Ceiling")]
+    for name in plan.screen_suites:
+        label = plan.suite_label(name)
+        columns += [Column(f"{name}_pairs", "n"), Column(name, label, 4)]
+        columns.append(Column(f"{name}_path_removed", f"{label}, path removed", 4))
+    rows = []
+    for run in plan.stage(SCREEN):
+        file = suites_file(run)
+        cells = [artifacts.cell(file, "ceiling")]
+        for name in plan.screen_suites:
+            cells += [artifacts.cell(file, "suites", name, key) for key in ("pairs", "spearman")]
+            cells.append(_removed(artifacts, file, "suites", name, "spearman"))
+        rows.append(Row((*_keys(run), *cells)))
+    return Frame(
+        "screen-suites", "Suites of the screen", tuple(columns), tuple(rows), (note("screen-suites"),)
+    )
+
+
 def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
     """How often the designated head's strongest earlier word is right, for every run."""
-    columns = (
-        *_KEYS,
-        Column("stage", "Stage"),
-        Column("rows", "Rows"),
-        Column("captions", "Captions"),
-        Column("queries", "Queries"),
-        Column("correct", "Correct"),
-        Column("accuracy", "Accuracy", 4),
-        Column("mean_probability", "Mean probability", 6),
-        Column("mean_probability_path_removed", "Mean probability, path removed", 6),
-    )
     rows = []
     for run in plan.runs:
         file = lookup_file(run)
-        keys = ("rows", "captions", "queries", "correct", "accuracy", "mean_probability")
-        cells = tuple(artifacts.cell(file, key) for key in keys)
-        removed = _path_removed(artifacts, file)
-        rows.append(Row((*_keys(run), text(run.stage), *cells, removed)))
-    notes = (note("lookup"),)
-    return Frame("lookup", "Lookup reading", columns, tuple(rows), notes)
+        cells = tuple(artifacts.cell(file, key) for key in ("rows", *_READING))
+        removed = tuple(_removed(artifacts, file, key) for key in ("accuracy", "mean_probability"))
+        rows.append(Row((*_keys(run), text(run.stage), *cells, *removed)))
+    columns = (*_KEYS, Column("stage", "Stage"), Column("rows", "Rows"), *_READING_COLUMNS)
+    return Frame("lookup", "Lookup reading", columns, tuple(rows), (note("lookup"),))
+
+
+def lookup_suites(plan: Plan, artifacts: Artifacts) -> Frame:
+    """The same reading on the sentences of suites, for every run that was read there."""
+    rows = []
+    for run in plan.runs:
+        file = lookup_file(run)
+        document = artifacts.document(file)
+        for name in document.get("suites", {}) if document else ():
+            cells = tuple(artifacts.cell(file, "suites", name, key) for key in ("rows", *_READING))
+            removed = tuple(
+                _removed(artifacts, file, key, before=("suites", name))
+                for key in ("accuracy", "mean_probability")
+            )
+            suite = text(plan.suite_label(name))
+            rows.append(Row((*_keys(run), text(run.stage), suite, *cells, *removed)))
+    head = (Column("stage", "Stage"), Column("suite", "Suite"), Column("rows", "Sentences"))
+    return Frame("lookup-suites", "Lookup reading on suites", (*_KEYS, *head, *_READING_COLUMNS), tuple(rows))
 
 
 def _keys(run: PlannedRun) -> tuple[Cell, ...]:
@@ -120,8 +157,6 @@ def _repeat_spread(artifacts: Artifacts, runs: tuple[PlannedRun, ...], group: tu
     return Cell(max(differences)) if differences else Cell(None)
 
 
-def _path_removed(artifacts: Artifacts, file: str) -> Cell:
-    document = artifacts.document(file)
-    if document is not None and document.get("path_removed") is None:
-        return text("–")
-    return artifacts.cell(file, "path_removed", "mean_probability")
+def _removed(artifacts: Artifacts, file: str, *path: str, before: tuple[str, ...] = ()) -> Cell:
+    part = artifacts.cell(file, *before, "path_removed")
+    return part if part.value is not None else artifacts.cell(file, *before, "path_removed", *path)
