@@ -109,7 +109,7 @@ def make_run(root: Path, random: np.random.Generator, recipe: str, option: str, 
         "tokenizer_sha256": sha256_file(root / "tokenizer/vocab.txt"),
         "development_suite_sha256": sha256_file(root / "suites/dev.tsv"),
     }
-    code = fingerprints(["select_run"])["select_run"]
+    code = fingerprints(["train_run"])["train_run"]
     name = identity(spec, code, inputs)
     development = {
         "run": run,
@@ -215,7 +215,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_chunk(root, random)
     for recipe, option, seed in RUNS:
         make_run(root, random, recipe, option, seed)
-    # These documents claim the code of `select_run` where no trainer is part of the toy.
     paths = [root / f"runs/{r}/{o}/seed-{s}/development.json" for r, o, s in RUNS]
     rows = [development_row(json.loads(path.read_text()), str(path)) for path in paths]
     code = fingerprints(["select_run"])["select_run"]

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from captionlab.errors import MissingFileError
 from captionlab.provenance import digests
 

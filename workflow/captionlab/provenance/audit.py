@@ -56,13 +56,14 @@ def audit(
     package_root: Path = PACKAGE_ROOT,
     metadata: Path | None = None,
     cache: Path | None = None,
+    syntax_cache: Path | None = None,
     lock: Path | None = None,
 ) -> Audit:
     """Audit a results root.
 
     `spec` is {"tables": the spec of `render_final`}; without "tables" no table is made again. `metadata` is
-    the engine's folder of records, `cache` a digest cache (None reads every byte), `lock` a committed record
-    that must agree. Imports no torch and changes nothing.
+    the engine's folder of records, `cache` a digest cache (None reads every byte), `syntax_cache` that of the
+    fingerprints, `lock` a committed record that must agree. Imports no torch; writes nothing but caches.
     """
     evidence = gather(root, cache)
     if lock is not None:
@@ -78,7 +79,7 @@ def audit(
     cells = check_tables(evidence, spec["tables"]) if "tables" in spec else ()
     counts["table cells traced to their JSON"] = len(cells)
     records = engine_records(metadata) if metadata is not None else {}
-    _check_code(evidence, records, package_root)
+    _check_code(evidence, records, package_root, syntax_cache)
     evidence.notes.extend(_version_notes(evidence))
     return Audit(
         root=root,
@@ -102,7 +103,9 @@ def _check_lock(evidence: Evidence, lock: Path) -> None:
             evidence.find("data", path, f"holds {evidence.digests[path][:12]}, {lock} has {digest[:12]}")
 
 
-def _check_code(evidence: Evidence, records: Mapping[str, EngineRecord], package_root: Path) -> None:
+def _check_code(
+    evidence: Evidence, records: Mapping[str, EngineRecord], package_root: Path, cache: Path | None
+) -> None:
     """One finding a step whose present code is not the code that made its artifacts."""
     made: dict[str, Counter[str]] = {}
     for path, document in evidence.documents().items():
@@ -115,7 +118,7 @@ def _check_code(evidence: Evidence, records: Mapping[str, EngineRecord], package
         if pinned and record.step and record.code:
             made.setdefault(record.step, Counter())[record.code] += 1
     present = _present_steps(made, package_root)
-    now = fingerprints(present, package_root)
+    now = fingerprints(present, package_root, cache)
     for step, codes in sorted(made.items()):
         for code, count in sorted(codes.items()):
             if step not in now:
