@@ -56,7 +56,9 @@ def bert_config(values: Mapping[str, Any], state: Mapping[str, Tensor], where: s
     }
     found = {ours: values.get(ours, values.get(theirs)) for ours, theirs in names.items()}
     for name, table in (("vocabulary", "word"), ("positions", "position"), ("types", "token_type")):
-        tensors = [value for key, value in state.items() if key.endswith(f"embeddings.{table}_embeddings.weight")]
+        tensors = [
+            value for key, value in state.items() if key.endswith(f"embeddings.{table}_embeddings.weight")
+        ]
         if found[name] is None and tensors:
             found[name] = len(tensors[0])
     absent = [name for name, value in found.items() if value is None and name != "layer_norm_eps"]
@@ -112,7 +114,9 @@ class BertEncoder(nn.Module):
         hidden = self.norm(F.embedding(ids, self.words) + place)
         bias = None
         if mask is not None:
-            bias = torch.zeros(mask.shape, dtype=hidden.dtype).masked_fill(~mask, torch.finfo(hidden.dtype).min)
+            bias = torch.zeros(mask.shape, dtype=hidden.dtype).masked_fill(
+                ~mask, torch.finfo(hidden.dtype).min
+            )
             bias = bias[:, None, None, :]
         for layer in self.layers:
             hidden = layer(hidden, bias)
@@ -135,15 +139,21 @@ def build_bert(config: BertConfig, state: Mapping[str, Tensor], where: str) -> B
         sources = _source_names(name)
         absent = [source for source in sources if source not in given]
         if absent:
-            raise DamagedFileError(f"{where} lacks {', '.join(absent)}: it does not hold the model its config describes")
+            raise DamagedFileError(
+                f"{where} lacks {', '.join(absent)}: it does not hold the model its config describes"
+            )
         value = torch.cat([given[source] for source in sources]) if len(sources) > 1 else given[sources[0]]
         if tuple(value.shape) != shape:
-            raise DamagedFileError(f"{where}: {sources[0]} makes shape {tuple(value.shape)}, its config wants {shape}")
+            raise DamagedFileError(
+                f"{where}: {sources[0]} makes shape {tuple(value.shape)}, its config wants {shape}"
+            )
         filled[name] = value.contiguous()
         used.update(sources)
     left = sorted(set(given) - used)
     if left:
-        raise DamagedFileError(f"{where} holds tensors that a {config.layers}-layer bert has no place for: {', '.join(left[:4])}")
+        raise DamagedFileError(
+            f"{where} holds tensors that a {config.layers}-layer bert has no place for: {', '.join(left[:4])}"
+        )
     encoder.load_state_dict(filled, assign=True)
     return encoder.eval().requires_grad_(False)
 

@@ -44,7 +44,9 @@ def bert_state(path: Path) -> dict[str, Tensor]:
 def _array(path: Path, tensor: onnx.TensorProto) -> np.ndarray:
     if tensor.data_type != onnx.TensorProto.FLOAT:
         kind = onnx.TensorProto.DataType.Name(tensor.data_type)
-        raise DamagedFileError(f"{path}: weight {tensor.name} is {kind}, float32 was expected; use the fp32 export")
+        raise DamagedFileError(
+            f"{path}: weight {tensor.name} is {kind}, float32 was expected; use the fp32 export"
+        )
     return np.asarray(numpy_helper.to_array(tensor))
 
 

@@ -53,11 +53,15 @@ def load_teacher(spec: Spec, *, threads: int) -> Teacher:
     kind = spec.get("kind")
     loaders = {"package": _from_package, "directory": _from_directory}
     if kind not in loaders:
-        raise ConfigError(f"teacher {spec.get('name')}: kind is {kind!r}; allowed are {', '.join(sorted(loaders))}")
+        raise ConfigError(
+            f"teacher {spec.get('name')}: kind is {kind!r}; allowed are {', '.join(sorted(loaders))}"
+        )
     teacher = loaders[kind](spec)
     positions = getattr(getattr(teacher.model, "config", None), "positions", None)
     if positions is not None and teacher.ceiling > positions:
-        raise ConfigError(f"teacher {teacher.name}: ceiling {teacher.ceiling} is over the model's {positions} positions")
+        raise ConfigError(
+            f"teacher {teacher.name}: ceiling {teacher.ceiling} is over the model's {positions} positions"
+        )
     return teacher
 
 
@@ -109,7 +113,9 @@ def _from_directory(spec: Spec) -> Teacher:
     weights = folder / "model.safetensors"
     for file in (weights, folder / "config.json", folder / "tokenizer.json"):
         if not file.is_file():
-            raise MissingFileError(f"{where}: {file.name} is missing; a teacher folder has it beside the others")
+            raise MissingFileError(
+                f"{where}: {file.name} is missing; a teacher folder has it beside the others"
+            )
     if spec.get("sha256") is not None:
         verify_digest(weights, spec["sha256"])
     config = read_json(folder / "config.json")
@@ -166,11 +172,11 @@ def _build(config: Spec, state: dict[str, Tensor], where: str) -> tuple[nn.Modul
     from transformers import AutoConfig, AutoModel
 
     settings = {key: value for key, value in config.items() if key not in ("architecture", "model_type")}
-    shape = AutoConfig.for_model(_architecture(config, where), **settings)
-    model = AutoModel.from_config(shape).float()
+    described = AutoConfig.for_model(_architecture(config, where), **settings)
+    model = AutoModel.from_config(described).float()  # type: ignore[no-untyped-call]
     result = model.load_state_dict(state, strict=False)
     _check_loaded(result.missing_keys, result.unexpected_keys, where)
-    return HiddenStates(model).eval().requires_grad_(False), int(shape.hidden_size)
+    return HiddenStates(model).eval().requires_grad_(False), int(described.hidden_size)
 
 
 def _pretrained(folder: Path, where: str) -> tuple[nn.Module, int]:
@@ -193,7 +199,9 @@ def _check_loaded(missing: Any, unexpected: Any, where: str) -> None:
     lost = sorted(name for name in missing if "pooler" not in name)
     left = sorted(name for name in unexpected if "pooler" not in name and not name.endswith("position_ids"))
     if lost or left:
-        raise DamagedFileError(f"{where}: the weights lack {lost[:4]} and hold {left[:4]} beside what its config describes")
+        raise DamagedFileError(
+            f"{where}: the weights lack {lost[:4]} and hold {left[:4]} beside what its config describes"
+        )
 
 
 def _read_tokenizer(path: Path) -> tuple[Tokenizer, int]:

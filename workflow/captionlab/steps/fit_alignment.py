@@ -1,0 +1,58 @@
+"""The teachers' alignment: whitened generalised Procrustes on the declared fit set."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from captionlab.files import atomic_path, digest_entry, parse_spec, versions, write_json
+from captionlab.targets.alignment import describe_fit, fit_alignment, save_alignment
+from captionlab.targets.embeddings import fit_reader, open_chunk_embeddings
+from captionlab.targets.threads import blas_threads
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The spec (teachers, fit, target_width, iterations, tolerance, ridge, threads) and the paths."""
+    parser.add_argument("--spec", required=True, help="canonical JSON of everything that decides the result")
+    parser.add_argument("--code", default="", help="fingerprint of the step's code, recorded")
+    parser.add_argument("--embeddings", required=True, type=Path, help="folder with <teacher>/<chunk>.npy")
+    parser.add_argument("--output", required=True, type=Path, help="alignment.safetensors")
+    parser.add_argument("--output-json", required=True, type=Path)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Fit and write the alignment, with what it was fitted on and how well the teachers agree."""
+    spec = parse_spec(args.spec)
+    names, chunks = spec["teachers"], spec["fit"]["chunks"]
+    opened = {chunk: open_chunk_embeddings(args.embeddings, names, chunk) for chunk in chunks}
+    read, rows = fit_reader(opened, spec["fit"]["rows"])
+    with blas_threads(spec.get("threads", 1)):
+        fit = fit_alignment(
+            names,
+            read,
+            target_width=spec["target_width"],
+            iterations=spec["iterations"],
+            tolerance=spec["tolerance"],
+            ridge=spec["ridge"],
+        )
+    with atomic_path(args.output) as path:
+        save_alignment(path, fit)
+    described: dict[str, Any] = describe_fit(fit)
+    for name in names:
+        described["teachers"][name]["weights_sha256"] = opened[chunks[0]][name].facts["weights_sha256"]
+    inputs = {
+        f"{name}/{chunk}.npy": teachers[name].facts["files"][f"{chunk}.npy"]["sha256"]
+        for chunk, teachers in opened.items()
+        for name in names
+    }
+    record = {
+        **described,
+        "fit": {"rows": fit.rows, "chunks": rows},
+        "target_width": spec["target_width"],
+        "ridge": spec["ridge"],
+        "tolerance": spec["tolerance"],
+        "inputs": inputs,
+        "files": {args.output.name: digest_entry(args.output)},
+        "code": args.code,
+        "versions": versions("numpy", "safetensors"),
+    }
+    write_json(args.output_json, record)
