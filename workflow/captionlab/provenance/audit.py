@@ -11,7 +11,7 @@ from captionlab.files import read_json, sha256_file, versions
 from captionlab.provenance import checks
 from captionlab.provenance.accepted import accepted_file, read_accepted
 from captionlab.provenance.census import CENSUS
-from captionlab.provenance.engine import EngineRecord, engine_records
+from captionlab.provenance.engine import METADATA, EngineRecord, below_root, records_below
 from captionlab.provenance.evidence import EXIT_CODES, Evidence, Finding, gather, listed
 from captionlab.provenance.fingerprint import PACKAGE_ROOT, explain_change, fingerprints, module_digests
 from captionlab.provenance.lineage import Lineage
@@ -78,14 +78,14 @@ def audit(
     counts["evaluations repeated from weights (sampled)"] = checks.check_recomputed(evidence) or 0
     cells = check_tables(evidence, spec["tables"]) if "tables" in spec else ()
     counts["table cells traced to their JSON"] = len(cells)
-    records = engine_records(metadata) if metadata is not None else {}
+    records = records_below(root, metadata) if metadata is not None else {}
     _check_code(evidence, records, package_root, syntax_cache)
     evidence.notes.extend(_version_notes(evidence))
     return Audit(
         root=root,
         findings=tuple(sorted(evidence.findings)),
         notes=tuple(evidence.notes),
-        engine=tuple(_engine_notes(evidence, records)),
+        engine=tuple(_engine_notes(evidence, records, metadata or METADATA)),
         accepted=tuple(read_accepted(accepted_file(package_root))),
         counts=counts,
         census_sha256=sha256_file(root / CENSUS) if (root / CENSUS).exists() else "missing",
@@ -112,10 +112,8 @@ def _check_code(
         step = "train_run" if path.startswith("runs/") else "select_run"
         if isinstance(document, Mapping) and isinstance(document.get("code"), str) and document["code"]:
             made.setdefault(step, Counter())[document["code"]] += 1
-    below = f"{evidence.root.as_posix()}/"
-    for record in records.values():
-        pinned = record.output.startswith(below) and record.output.removeprefix(below) in evidence.digests
-        if pinned and record.step and record.code:
+    for path, record in records.items():
+        if path in evidence.digests and record.step and record.code:
             made.setdefault(record.step, Counter())[record.code] += 1
     present = _present_steps(made, package_root)
     now = fingerprints(present, package_root, cache)
@@ -159,16 +157,14 @@ def _version_notes(evidence: Evidence) -> list[str]:
     return notes
 
 
-def _engine_notes(evidence: Evidence, records: Mapping[str, EngineRecord]) -> list[str]:
+def _engine_notes(evidence: Evidence, records: Mapping[str, EngineRecord], metadata: Path) -> list[str]:
     """Where the engine's metadata and this project's own records differ."""
-    below = f"{evidence.root.as_posix()}/"
-    ours = {path.removeprefix(below): record for path, record in records.items() if path.startswith(below)}
-    pinned = {path: record for path, record in ours.items() if path in evidence.digests}
+    pinned = {path: record for path, record in records.items() if path in evidence.digests}
     if not pinned:
         return ["it has no record of these results: only this project's own records were used"]
     notes = [f"it has records of {len(pinned)} of {len(evidence.digests)} artifacts"]
     census = evidence.census.artifacts if evidence.census else {}
-    unknown = [path for path, artifact in census.items() if artifact.rule and path not in ours]
+    unknown = [path for path, artifact in census.items() if artifact.rule and path not in records]
     if unknown:
         notes.append(f"declared by a rule, and without its record: {listed(unknown)}")
     for path, record in sorted(pinned.items()):
@@ -176,8 +172,8 @@ def _engine_notes(evidence: Evidence, records: Mapping[str, EngineRecord]) -> li
         if artifact is not None and artifact.rule and artifact.rule != record.rule:
             notes.append(f"{path}: the census says rule {artifact.rule}, it says {record.rule}")
         for source, checksum in sorted(record.checksums.items()):
-            found = evidence.digests.get(source.removeprefix(below))
-            if source.startswith(below) and found is not None and found != checksum:
+            found = evidence.digests.get(below_root(evidence.root, source, metadata) or "")
+            if found is not None and found != checksum:
                 notes.append(f"{path}: made when {source} was {checksum[:12]}, it is now {found[:12]}")
         notes.extend(_record_differences(evidence, path, record))
     moved = [path for path, record in pinned.items() if _moved(evidence.root / path, record)]

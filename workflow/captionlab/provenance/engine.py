@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +38,23 @@ def engine_records(metadata: Path = METADATA) -> dict[str, EngineRecord]:
         if path.is_file() and (record := _record(path, metadata)) is not None:
             found[record.output] = record
     return found
+
+
+def records_below(root: Path, metadata: Path = METADATA) -> dict[str, EngineRecord]:
+    """The records of outputs below a results root, by path below it; the engine ran where `metadata` lies."""
+    folder = metadata.absolute().parents[1]
+    found = {}
+    for path, record in engine_records(metadata).items():
+        output = Path(os.path.normpath(folder / path))
+        if output.is_relative_to(root.absolute()):
+            found[output.relative_to(root.absolute()).as_posix()] = record
+    return found
+
+
+def below_root(root: Path, path: str, metadata: Path = METADATA) -> str | None:
+    """A path of a record as one below the results root, or None where it lies elsewhere."""
+    whole = Path(os.path.normpath(metadata.absolute().parents[1] / path))
+    return whole.relative_to(root.absolute()).as_posix() if whole.is_relative_to(root.absolute()) else None
 
 
 def step_arguments(command: str) -> dict[str, str]:

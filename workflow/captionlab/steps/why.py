@@ -1,0 +1,42 @@
+"""Say which module, spec key, package version or input changed since an artifact was made."""
+
+import argparse
+from pathlib import Path
+
+import yaml
+
+from captionlab.config import load_campaign
+from captionlab.errors import CaptionlabError
+from captionlab.provenance.changes import changes, origin
+from captionlab.provenance.engine import METADATA
+from captionlab.provenance.fingerprint import SYNTAX_CACHE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this step."""
+    parser.add_argument("path", type=Path, help="an artifact, such as results/tables/final.md")
+    parser.add_argument("--root", type=Path, help="results root (default: the config's)")
+    parser.add_argument(
+        "--configfile", type=Path, default=Path("config.yaml"), help="the campaign that would run now"
+    )
+    parser.add_argument("--metadata", type=Path, default=METADATA, help="the engine's folder of records")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print what changed, or that nothing did."""
+    if not args.configfile.is_file():
+        raise CaptionlabError(
+            f"{args.configfile} is missing: pass --configfile, the campaign that would run now"
+        )
+    campaign = load_campaign(yaml.safe_load(args.configfile.read_text(encoding="utf-8")))
+    root = args.root or Path(campaign.paths.root)
+    if not args.path.absolute().is_relative_to(root.absolute()):
+        raise CaptionlabError(f"{args.path} is not below {root}: pass --root, the results root it belongs to")
+    made = origin(root, args.path.absolute().relative_to(root.absolute()).as_posix(), args.metadata)
+    found = changes(root, made, campaign, cache=SYNTAX_CACHE if SYNTAX_CACHE.parent.is_dir() else None)
+    print(f"{args.path}: made by {made.step}")
+    for part, lines in found.items():
+        for line in lines:
+            print(f"  {part}: {line}")
+    if not any(found.values()):
+        print("  nothing it depends on has changed since")
