@@ -93,6 +93,11 @@ def lookup_file(run: PlannedRun) -> str:
     return f"evaluation/{run.place}/lookup.json"
 
 
+def queries_file(run: PlannedRun) -> str:
+    """The raw queries behind the lookup reading of a run, a JSON object a line."""
+    return f"evaluation/{run.place}/lookup-queries.jsonl"
+
+
 def reference_file(name: str) -> str:
     """Suite scores of a reference model."""
     return f"evaluation/reference/{name}/suites.json"

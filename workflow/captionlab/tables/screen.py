@@ -113,7 +113,7 @@ def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
         file = lookup_file(run)
         cells = tuple(artifacts.cell(file, key) for key in ("rows", *_READING))
         removed = tuple(_removed(artifacts, file, key) for key in ("accuracy", "mean_probability"))
-        rows.append(Row((*_keys(run), text(run.stage), *cells, *removed)))
+        rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), *cells, *removed)))
     columns = (*_KEYS, Column("stage", "Stage"), Column("rows", "Rows"), *_READING_COLUMNS)
     return Frame("lookup", "Lookup reading", columns, tuple(rows), (note("lookup"),))
 
@@ -131,13 +131,18 @@ def lookup_suites(plan: Plan, artifacts: Artifacts) -> Frame:
                 for key in ("accuracy", "mean_probability")
             )
             suite = text(plan.suite_label(name))
-            rows.append(Row((*_keys(run), text(run.stage), suite, *cells, *removed)))
+            rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), suite, *cells, *removed)))
     head = (Column("stage", "Stage"), Column("suite", "Suite"), Column("rows", "Sentences"))
     return Frame("lookup-suites", "Lookup reading on suites", (*_KEYS, *head, *_READING_COLUMNS), tuple(rows))
 
 
-def _keys(run: PlannedRun) -> tuple[Cell, ...]:
-    return (text(run.recipe), text(run.option), text(run.repeat), text(run.label), text(run.seed_label))
+def _keys(run: PlannedRun, label: str = "") -> tuple[Cell, ...]:
+    words = (run.recipe, run.option, run.repeat, label or run.label, run.seed_label)
+    return tuple(text(word) for word in words)
+
+
+def _label(plan: Plan, run: PlannedRun) -> str:
+    return run.label if run.stage == SCREEN else plan.full_label(run)
 
 
 def _measured(artifacts: Artifacts, runs: tuple[PlannedRun, ...], key: str) -> tuple[Cell, ...]:
