@@ -60,7 +60,9 @@ def below_root(root: Path, path: str, metadata: Path = METADATA) -> str | None:
 def step_arguments(command: str) -> dict[str, str]:
     """The step, `--code` and `--spec` of a shell command that calls `python -m captionlab <step>`."""
     try:
-        words = shlex.split(command)
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
     except ValueError:
         return {}
     found = {}
