@@ -78,6 +78,13 @@ def test_cosines_in_half_precision_input_keep_distinct_scores():
     assert len(np.unique(cosine_rows(a, b))) == 500
 
 
+@given(st.integers(0, 10**6))
+def test_equal_rows_tie_at_one(seed):
+    x = np.random.default_rng(seed).normal(size=(50, 7)).astype(np.float32)
+    assert (cosine_rows(x, x) == 1.0).all()
+    assert (cosine_rows(x, -x) == -1.0).all()
+
+
 def test_cosines_of_unequal_shapes_are_refused():
     with pytest.raises(CaptionlabError, match="equal shape"):
         cosine_rows(np.ones((2, 3)), np.ones((3, 3)))

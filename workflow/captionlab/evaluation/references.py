@@ -51,7 +51,7 @@ def bag_sentences(teacher: Teacher) -> Encode:
 def word_embeddings(model: nn.Module) -> Tensor:
     """The table of input word embeddings of a teacher's model, float32 [vocabulary, width]."""
     if isinstance(model, BertEncoder):
-        return model.words.weight.detach()
+        return model.words.detach()
     if isinstance(model, HiddenStates):
         table = cast(Callable[[], nn.Embedding], model.model.get_input_embeddings)()
         return table.weight.detach().to(torch.float32)

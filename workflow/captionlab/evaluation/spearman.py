@@ -48,16 +48,18 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 def cosine_rows(a: NDArray[Any], b: NDArray[Any]) -> FloatArray:
     """Cosine of row i of `a` with row i of `b` (both [n, d], any float dtype), computed in FP64; float64 [n].
 
-    A zero row (the vector of an empty text) has cosine 0 with everything.
+    A zero row (the vector of an empty text) has cosine 0 with everything. Equal rows have cosine 1 exactly,
+    whatever their length, so that pairs of equal sentences tie: one root of the product gives that, the product
+    of two roots does not.
     """
     x = np.asarray(a, dtype=np.float64)
     y = np.asarray(b, dtype=np.float64)
     if x.shape != y.shape:
         raise CaptionlabError(f"cosines need rows of equal shape, not {x.shape} and {y.shape}")
-    scale = np.sqrt((x * x).sum(axis=1)) * np.sqrt((y * y).sum(axis=1))
+    scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     products = (x * y).sum(axis=1)
     cosines: FloatArray = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
-    return cosines
+    return np.clip(cosines, -1.0, 1.0)
 
 
 def _finite_vectors(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
