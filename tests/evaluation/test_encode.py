@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from captionlab.chunks.tokenizer import build_tokenizer
+from captionlab.evaluation.encode import cut_row, encode_rows, encode_sentences, sub_batches
+from captionlab.evaluation.restore import restore_encoder
+from captionlab.files import read_json
+
+row_lengths = st.lists(st.integers(2, 40), max_size=60)
+
+
+@given(row_lengths, st.integers(1, 200))
+def test_sub_batches_hold_each_row_once_within_the_budget(lengths, budget):
+    batches = sub_batches(lengths, budget)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    sizes = np.array(lengths, dtype=int)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * sizes[batch].max() <= budget
+    flat = [lengths[index] for batch in batches for index in batch]
+    assert flat == sorted(flat)
+
+
+def test_sub_batches_by_hand():
+    assert [batch.tolist() for batch in sub_batches([5, 2, 9, 2, 3], 10)] == [[1, 3, 4], [0], [2]]
+
+
+@pytest.fixture(scope="module")
+def encoder(world):
+    record = read_json(world.root / "runs" / "run.json")
+    return restore_encoder(world.spec, world.weights, record, torch.device("cpu"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(5, 22), min_size=1, max_size=12), min_size=1, max_size=12),
+    st.integers(3, 90),
+)
+def test_order_is_restored_whatever_the_sub_batches(encoder, bodies, budget):
+    rows = [np.array([2, *body, 3], dtype=np.uint16) for body in bodies]
+    together = encode_rows(encoder, rows, sub_batch_tokens=budget)
+    assert together.dtype == np.float32
+    for row, vector in zip(rows, together, strict=True):
+        alone = encoder(torch.tensor(row.astype(np.int64))[None]).sentence[0].numpy()
+        assert vector == pytest.approx(alone, abs=2e-6)
+
+
+def test_a_mode_is_left_as_it_was_and_no_row_gives_no_vector(encoder):
+    encoder.train()
+    assert encode_rows(encoder, [], sub_batch_tokens=64).shape == (0, 12)
+    encode_rows(encoder, [np.array([2, 5, 3], dtype=np.uint16)], sub_batch_tokens=64)
+    assert encoder.training
+    encoder.eval()
+
+
+def test_a_cut_keeps_the_first_ids_and_the_separator():
+    row = np.array([2, 5, 6, 7, 8, 3], dtype=np.uint16)
+    assert cut_row(row, 4).tolist() == [2, 5, 6, 3]
+    assert cut_row(row, 4).dtype == np.uint16
+    assert cut_row(row, 6) is row
+
+
+def test_sentences_are_cut_and_counted(encoder, world):
+    tokenizer = build_tokenizer((world.root / "tokenizer" / "vocab.txt").read_text().split())
+    texts = ["a dog sees a cat", "a dog sees", "a dog"]
+    vectors, cut = encode_sentences(encoder, tokenizer, texts, ceiling=5, sub_batch_tokens=64)
+    assert cut == 1
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-6)
+    assert vectors[2] != pytest.approx(vectors[1], abs=1e-3)
