@@ -19,7 +19,22 @@ from captionlab.sources.captions import CaptionSource
 from captionlab.sources.directory import Caption
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-WORDS = "a red blue green dog cat bird tree house runs sleeps sees near under two three".split()
+WORDS = [
+    "a",
+    "red",
+    "blue",
+    "green",
+    "dog",
+    "cat",
+    "bird",
+    "tree",
+    "house",
+    "runs",
+    "sleeps",
+    "sees",
+    "near",
+    "two",
+]
 PIECES = [*SPECIALS, *WORDS, "##s", "##ed"]
 TARGET_WIDTH = 12
 
@@ -31,40 +46,33 @@ class World:
     root: Path
     spec: dict
 
-    def command(self, output: Path, state: Path, spec: dict | None = None, *extra: str) -> list[str]:
+    def arguments(self, output: Path, state: Path, spec: dict | None = None, *extra: str) -> list[str]:
         spec = self.spec if spec is None else spec
         chunks = [str(self.root / "chunks" / name) for name in spec["training"]["chunks"]]
         return [
-            *(
-                sys.executable,
-                "-m",
-                "captionlab",
-                "train_run",
-                "--spec",
-                canonical_json(spec),
-                "--code",
-                "c0de",
-            ),
+            *("train_run", "--spec", canonical_json(spec), "--code", "c0de"),
             *("--tokenizer", str(self.root / "tokenizer"), "--chunks", *chunks),
             *("--development-chunk", str(self.root / "chunks" / "development")),
             *("--development-suite", str(self.root / "suites" / "dev.tsv")),
             *("--output", str(output), "--state", str(state), *extra),
         ]
 
-    def start(self, output: Path, state: Path, spec: dict | None = None, *extra: str) -> subprocess.Popen:
-        environment = {**os.environ, "PYTHONPATH": _library(), "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen(
-            self.command(output, state, spec, *extra),
-            env=environment,
+    def start(self, output: Path, state: Path) -> subprocess.Popen:
+        """The step as a process of its own, silent."""
+        command = [sys.executable, "-m", "captionlab", *self.arguments(output, state)]
+        return subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
+
+    def run(self, output: Path, state: Path, spec: dict | None = None, *extra: str) -> tuple[int, str]:
+        """The step as a person runs it; exit code and everything it said."""
+        done = subprocess.run(
+            [sys.executable, "-m", "captionlab", *self.arguments(output, state, spec, *extra)],
+            env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            timeout=120,
         )
-
-    def run(self, output: Path, state: Path, spec: dict | None = None, *extra: str) -> tuple[int, str]:
-        process = self.start(output, state, spec, *extra)
-        text, _ = process.communicate(timeout=120)
-        return process.returncode, text
+        return done.returncode, done.stdout
 
     def changed(self, **changes: dict) -> dict:
         """The spec with some values of its parts replaced."""
@@ -74,8 +82,58 @@ class World:
         return spec
 
 
-def _library() -> str:
-    return str(Path(__file__).resolve().parents[2] / "workflow")
+@dataclass(frozen=True)
+class Trainer:
+    """A running child of the nursery."""
+
+    nursery: "Nursery"
+    pid: int
+    log: Path
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """The exit code; minus the signal's number for a killed one."""
+        return self.nursery.ask({"wait": self.pid})
+
+    def alive(self) -> bool:
+        return Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+
+class Nursery:
+    """Real trainer processes without the seconds that importing torch takes: forks of one that has done so."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).with_name("nursery.py")
+        self._server = subprocess.Popen(
+            [sys.executable, str(script)],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, log: Path, arguments: list[str]) -> Trainer:
+        return Trainer(self, self.ask({"arguments": arguments, "log": str(log)}), log)
+
+    def ask(self, order: dict) -> int:
+        self._server.stdin.write(json.dumps(order) + "\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
+
+    def close(self) -> None:
+        self._server.stdin.close()
+        self._server.wait(timeout=30)
+
+
+def environment() -> dict[str, str]:
+    library = str(Path(__file__).resolve().parents[2] / "workflow")
+    return {**os.environ, "PYTHONPATH": library, "OMP_NUM_THREADS": "1"}
 
 
 def _captions(generator: np.random.Generator, rows: int) -> list[str]:
@@ -170,6 +228,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     overlap = [len({*a.split()} & {*b.split()}) for a, b in zip(left, right, strict=True)]
     rows = [f"dev\t{score}\t{a}\t{b}" for score, a, b in zip(overlap, left, right, strict=True)]
     write_text(root / "suites" / "dev.tsv", "\n".join(["subset\tscore\tsentence1\tsentence2", *rows]) + "\n")
+    write_json(root / "suites" / "dev.json", digest_entry(root / "suites" / "dev.tsv"))
     return World(root, json.loads(canonical_json(_spec())))
 
 
@@ -180,3 +239,10 @@ def undisturbed(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, text = world.run(folder / "run", folder / "state")
     assert code == 0, text
     return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def nursery():
+    server = Nursery()
+    yield server
+    server.close()

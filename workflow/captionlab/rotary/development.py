@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from captionlab.chunks.store import ChunkStore
 from captionlab.chunks.tokenizer import load_tokenizer, tokenize
-from captionlab.errors import DamagedFileError, MissingFileError
+from captionlab.errors import DamagedFileError
 from captionlab.evaluation.encode import encode_rows
 from captionlab.evaluation.geometry import participation_rank, teacher_cosine
 from captionlab.evaluation.sampling import sample_rows
 from captionlab.evaluation.spearman import cosine_rows, spearman
+from captionlab.files import read_json, sha256_file
 from captionlab.rotary.encoder import CaptionEncoder
 
 _SUITE_HEADER = "subset\tscore\tsentence1\tsentence2"
@@ -89,14 +90,14 @@ def _cut(row: NDArray[np.uint16], ceiling: int) -> NDArray[np.uint16]:
 
 
 def _read_suite(path: Path) -> tuple[list[float], list[str], list[str]]:
-    """Gold scores and both sides of every pair of a suite's TSV."""
+    """Gold scores and both sides of every pair of a suite's TSV, which must be what the JSON beside it says."""
+    if read_json(path.with_suffix(".json")).get("sha256") != sha256_file(path):
+        raise DamagedFileError(f"{path} is not what the JSON beside it describes: make the suite again")
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         if lines[0] != _SUITE_HEADER:
             raise ValueError("its header is wrong")
         cells = [line.split("\t") for line in lines[1:]]
         return [float(score) for _, score, _, _ in cells], [c[2] for c in cells], [c[3] for c in cells]
-    except FileNotFoundError:
-        raise MissingFileError(f"{path} is missing: run the stage that makes it") from None
     except ValueError as error:
         raise DamagedFileError(f"{path} is not a suite ({error}): make it again") from None

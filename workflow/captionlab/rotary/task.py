@@ -25,6 +25,19 @@ from captionlab.training.plan import plan_run
 from captionlab.training.run import Study
 from captionlab.training.task import Batch, Part, PartOutput, Task
 
+SPEC_KEYS = {
+    "model": (
+        *("vocabulary", "width", "layers", "ffn", "target_width", "max_tokens", "norm", "activation"),
+        *("init_std", "layer_norm_eps", "rope_base", "ntk_scale", "pooling"),
+    ),
+    "option": ("heads", "position", "value_path", "key_phase", "record_norm", "lookup_loss"),
+    "lookup": ("layer", "heads"),
+    "training": (
+        *("temperature", "mse_weight", "mse_reduction", "ceiling", "micro_batch_tokens", "sub_batch_tokens"),
+        "mask_duplicates",
+    ),
+    "development": ("rows", "ceiling"),
+}
 _FULL_BYTES, _HALF_BYTES = 4, 2
 
 

@@ -2,13 +2,16 @@
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from captionlab.errors import ConfigError
 from captionlab.files import parse_spec, read_json, sha256_file
-from captionlab.rotary.task import Sources, prepare_study
+from captionlab.rotary.task import SPEC_KEYS, Sources, prepare_study
 from captionlab.training.devices import check_compute, claimed_device, describe, make_deterministic
+from captionlab.training.plan import check_spec
 from captionlab.training.progress import say
 from captionlab.training.run import Job, Study, execute
 
@@ -45,16 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Train, or resume, or find the run complete; writes run.json and the files it vouches for."""
     spec = parse_spec(args.spec)
+    check_spec(spec, SPEC_KEYS)
     sources = Sources(args.chunks, args.development_chunk, args.development_suite, args.tokenizer)
     job = Job(spec, args.code, _inputs(spec, sources), args.output, args.state)
     check_compute(spec["compute"])
     make_deterministic(spec["compute"])
-    with claimed_device(spec["compute"], timeout=args.lock_timeout, say=say) as device:
 
-        def prepare() -> Study:
-            return prepare_study(spec, sources, device, describe(spec["compute"], device))
+    @contextmanager
+    def prepare() -> Iterator[Study]:
+        with claimed_device(spec["compute"], timeout=args.lock_timeout, say=say) as device:
+            yield prepare_study(spec, sources, device, describe(spec["compute"], device))
 
-        execute(job, prepare, args.lock_timeout)
+    execute(job, prepare, args.lock_timeout)
 
 
 def _inputs(spec: dict[str, Any], sources: Sources) -> dict[str, Any]:

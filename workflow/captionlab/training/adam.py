@@ -36,8 +36,9 @@ def zero_moments(parameters: Sequence[Tensor]) -> Moments:
 
 def global_norm(gradients: Sequence[Tensor]) -> Tensor:
     """The 2-norm of all gradients taken as one vector; an FP32 scalar on their device."""
-    norms = torch._foreach_norm(list(gradients), 2.0)
-    return torch.linalg.vector_norm(torch.stack(list(norms)), 2.0)
+    norms = torch.stack(list(torch._foreach_norm(list(gradients), 2.0)))
+    total: Tensor = torch.linalg.vector_norm(norms)
+    return total
 
 
 def clip_scale(norm: float, clip: float) -> float:

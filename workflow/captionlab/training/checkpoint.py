@@ -6,6 +6,7 @@ under a hidden name and renamed; the two latest are kept. Weights that may yet b
 lie beside them as `weights-<step>.safetensors` and are named, with digests, in state.json.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.errors import CaptionlabError, DamagedFileError
-from captionlab.files import canonical_json, digest_entry, read_json, sha256_bytes, write_bytes, write_json
+from captionlab.files import canonical_json, digest_entry, read_json, sha256_bytes
 from captionlab.provenance.identity import differences
 from captionlab.training import history
-from captionlab.training.tensors import Tensors, read_tensors, write_tensors
+from captionlab.training.locks import LOCK_FILE
+from captionlab.training.tensors import Tensors, read_tensors, write_tensors, write_unsynced
 
 STATE_FILE = "training-state.safetensors"
 RANDOM_FILE = "rng.json"
@@ -72,16 +74,19 @@ def save(folder: Path, snapshot: Snapshot, key: Mapping[str, Any]) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     try:
-        write_tensors(draft / STATE_FILE, snapshot.tensors)
-        write_json(draft / RANDOM_FILE, snapshot.random)
-        write_bytes(draft / _HISTORY_FILE, history.file_bytes(snapshot.history))
+        write_unsynced(draft / STATE_FILE, snapshot.tensors)
+        (draft / RANDOM_FILE).write_text(canonical_json(snapshot.random) + "\n", encoding="utf-8")
+        (draft / _HISTORY_FILE).write_bytes(history.file_bytes(snapshot.history))
         index = {
             "step": snapshot.step,
             "key": dict(key),
             "files": {name: digest_entry(draft / name) for name in (STATE_FILE, RANDOM_FILE, _HISTORY_FILE)},
             "weights": snapshot.weights,
         }
-        write_json(draft / _INDEX_FILE, {"index": index, "sha256": _seal(index)})
+        sealed = canonical_json({"index": index, "sha256": _seal(index)})
+        (draft / _INDEX_FILE).write_text(sealed + "\n", encoding="utf-8")
+        for path in (*draft.iterdir(), draft):
+            _sync(path)
         if final.exists():
             final.replace(folder / f".{final.name}.old")
         draft.replace(final)
@@ -125,6 +130,18 @@ def sweep(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+def discard(folder: Path) -> None:
+    """Remove a finished run's state, the lock last: until then nobody else may enter."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != LOCK_FILE:
+            path.unlink(missing_ok=True)
+    (folder / LOCK_FILE).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _load(folder: Path, path: Path, key: Mapping[str, Any]) -> Snapshot:
@@ -194,8 +211,8 @@ def _seal(index: Mapping[str, Any]) -> str:
     return sha256_bytes(canonical_json(dict(index)).encode("utf-8"))
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -59,7 +59,7 @@ def make_deterministic(compute: Mapping[str, Any]) -> None:
     torch.set_num_threads(int(compute["threads"]))
     # torch.use_deterministic_algorithms does the same after importing the compiler stack for a second.
     torch._C._set_deterministic_algorithms(True, warn_only=False)
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cuda.matmul.allow_tf32 = bool(compute.get("tf32", False))
     torch.backends.cudnn.allow_tf32 = bool(compute.get("tf32", False))
     torch.backends.cudnn.benchmark = False

@@ -5,6 +5,7 @@ bytes. Only the record writer of the tensorboard package is used; torch.utils.te
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ except ImportError:
     RecordWriter = None
 
 EVENTS_FILE = "events.out.tfevents.0"
+_FLUSH_SECONDS = 5.0
 _NOT_CURVES = ("step", "epoch", "chunk")
 
 
@@ -39,19 +41,18 @@ class EventFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb")
         self._records = RecordWriter(self._file)
+        self._flushed = 0.0
         for event in _opening(hyperparameters):
             self._write(event)
         for line in lines:
             self.add(line)
-        self.flush()
 
     def add(self, line: str) -> None:
-        """Append the curves of one history line."""
+        """Append the curves of one history line; every few seconds a running TensorBoard gets to see them."""
         self._write(_event(json.loads(line)))
-
-    def flush(self) -> None:
-        """Let a running TensorBoard see everything added so far."""
-        self._records.flush()
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._records.flush()
+            self._flushed = time.monotonic()
 
     def __enter__(self) -> Self:
         return self

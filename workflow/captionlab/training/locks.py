@@ -14,6 +14,8 @@ from typing import IO, Any
 from captionlab.errors import CaptionlabError
 from captionlab.files import write_json
 
+LOCK_FILE = "lock"
+OWNER_FILE = "owner.json"
 _POLL_SECONDS = 0.2
 _REMIND_SECONDS = 60.0
 
@@ -35,7 +37,7 @@ def run_lock(folder: Path, *, identity: str, timeout: float, say: Callable[[str]
     handle = _wait(folder, identity, timeout, say)
     try:
         owner = {"pid": os.getpid(), "host": socket.gethostname(), "started": _now(), "identity": identity}
-        write_json(folder / "owner.json", owner)
+        write_json(folder / OWNER_FILE, owner)
         yield
     finally:
         handle.close()
@@ -64,7 +66,7 @@ def _wait(folder: Path, identity: str, timeout: float, say: Callable[[str], None
     reminded = -_REMIND_SECONDS
     while True:
         with contextlib.suppress(FileNotFoundError):
-            if (handle := try_lock(folder / "lock")) is not None:
+            if (handle := try_lock(folder / LOCK_FILE)) is not None:
                 return handle
         waited = time.monotonic() - started
         owner = _owner(folder)
@@ -87,7 +89,7 @@ def _wait(folder: Path, identity: str, timeout: float, say: Callable[[str], None
 def _owner(folder: Path) -> dict[str, Any]:
     """The holder's own words; a holder that has not written them yet, or a damaged file, says nothing."""
     try:
-        owner = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
+        owner = json.loads((folder / OWNER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return owner if isinstance(owner, dict) else {}

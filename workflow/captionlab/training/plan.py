@@ -38,6 +38,29 @@ class Plan:
         return self.steps * self.batch
 
 
+RUN_KEYS = {
+    "run": ("stage", "recipe", "option", "seed", "repeat"),
+    "training": (
+        *("chunks", "rows", "epochs", "batch", "warmup", "learning_rate", "floor", "clip", "betas", "eps"),
+        *("state_every", "evaluate_at", "keep_state"),
+    ),
+    "development": ("chunk", "suite"),
+    "compute": ("device", "threads"),
+}
+
+
+def check_spec(spec: Mapping[str, Any], study_keys: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a spec in which a run, or the study it belongs to, will miss a key; raises ConfigError."""
+    for keys in (RUN_KEYS, study_keys):
+        for part, names in keys.items():
+            values = spec.get(part)
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"--spec has no {part}: an object with {', '.join(names)} is needed")
+            missing = [name for name in names if name not in values]
+            if missing:
+                raise ConfigError(f"--spec has no {part}.{missing[0]}: give it a value")
+
+
 def plan_run(training: Mapping[str, Any], seed: int, rows_per_chunk: Sequence[int]) -> Plan:
     """The plan of a recipe (the spec's `training`) on chunks of so many rows.
 

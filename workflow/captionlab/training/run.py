@@ -3,7 +3,7 @@
 import errno
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,11 +63,12 @@ class Study:
     device: Mapping[str, Any]
 
 
-def execute(job: Job, prepare: Callable[[], Study], lock_timeout: float) -> None:
+def execute(job: Job, prepare: Callable[[], AbstractContextManager[Study]], lock_timeout: float) -> None:
     """Train the run unless its files are there already, whole and of the same identity.
 
-    `prepare` is only called when there is something to train. Waits for another trainer of the same run;
-    see run_lock, checkpoint.restore and train for the errors. A full disk raises DiskFullError.
+    `prepare` is only entered when there is something to train, and left when all is written. Waits for
+    another trainer of the same run; see run_lock, checkpoint.restore and train for the errors. A full disk
+    raises DiskFullError.
     """
     with (
         _full_disk_in_one_line(job),
@@ -79,8 +80,9 @@ def execute(job: Job, prepare: Callable[[], Study], lock_timeout: float) -> None
         else:
             for line in wrong or []:
                 say(f"{line}: training")
-            _train_and_publish(job, prepare())
-        shutil.rmtree(job.state, ignore_errors=True)
+            with prepare() as study:
+                _train_and_publish(job, study)
+        checkpoint.discard(job.state)
 
 
 def _train_and_publish(job: Job, study: Study) -> None:

@@ -18,14 +18,19 @@ _FORMAT = {"format": "pt"}
 
 def write_tensors(path: Path, tensors: Tensors) -> None:
     """Write tensors by name, atomically; raises OSError (ENOSPC) when the disk is full."""
-    held = {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
     with atomic_path(path) as temporary:
-        try:
-            save_file(held, temporary, metadata=_FORMAT)
-        except SafetensorError as error:
-            if f"os error {errno.ENOSPC}" in str(error):
-                raise OSError(errno.ENOSPC, "no space left on the disk", str(path)) from None
-            raise
+        write_unsynced(temporary, tensors)
+
+
+def write_unsynced(path: Path, tensors: Tensors) -> None:
+    """Write tensors by name straight to `path`, for a caller who syncs and renames; errors as write_tensors."""
+    held = {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
+    try:
+        save_file(held, path, metadata=_FORMAT)
+    except SafetensorError as error:
+        if f"os error {errno.ENOSPC}" in str(error):
+            raise OSError(errno.ENOSPC, "no space left on the disk", str(path)) from None
+        raise
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

@@ -1,0 +1,86 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from captionlab.training import adam
+
+SHAPES = [(30, 8), (8,), (3, 3, 3)]
+
+
+def _tensors(generator, scale=1.0):
+    return [torch.randn(shape, generator=generator) * scale for shape in SHAPES]
+
+
+@pytest.mark.parametrize("clip", [1e9, 1.0])
+def test_equals_torch_over_many_steps(clip):
+    """torch.optim.Adam(fused=True) and clip_grad_norm_: the same bits without clipping, 1e-6 with it (the
+    fused kernel divides where clip_grad_norm_ multiplies)."""
+    generator = torch.Generator().manual_seed(0)
+    ours = _tensors(generator)
+    theirs = [torch.nn.Parameter(tensor.clone()) for tensor in ours]
+    moments = adam.zero_moments(ours)
+    optimizer = torch.optim.Adam(theirs, lr=0.01, betas=(0.8, 0.99), eps=1e-7, fused=True)
+    for step in range(25):
+        gradients = _tensors(generator, scale=3.0)
+        for parameter, gradient in zip(theirs, gradients, strict=True):
+            parameter.grad = gradient.clone()
+        expected = torch.nn.utils.clip_grad_norm_(theirs, clip)
+        norm = adam.global_norm(gradients)
+        assert norm.item() == expected.item()
+        rate = 0.01 / (step + 1)
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+        scale = adam.clip_scale(norm.item(), clip)
+        adam.update(ours, gradients, moments, rate=rate, betas=(0.8, 0.99), eps=1e-7, scale=scale)
+        for mine, other in zip(ours, theirs, strict=True):
+            if clip == 1e9:
+                assert torch.equal(mine, other.detach())
+            torch.testing.assert_close(mine, other.detach(), rtol=1e-6, atol=1e-6)
+
+
+def test_first_update_by_hand():
+    """Bias correction makes both averages the gradient itself: a step of -rate g / (|g| + eps)."""
+    parameter, gradient = torch.tensor([1.0, 2.0]), torch.tensor([0.5, -4.0])
+    moments = adam.zero_moments([parameter])
+    adam.update([parameter], [gradient], moments, rate=0.1, betas=(0.9, 0.999), eps=1e-8)
+    torch.testing.assert_close(parameter, torch.tensor([0.9, 2.1]))
+    torch.testing.assert_close(moments.first[0], torch.tensor([0.05, -0.4]))
+    torch.testing.assert_close(moments.second[0], torch.tensor([0.00025, 0.016]))
+    assert moments.count.item() == 1
+
+
+def test_norm_and_clip_by_hand():
+    norm = adam.global_norm([torch.tensor([3.0]), torch.tensor([[0.0, 4.0]])]).item()
+    assert norm == 5.0
+    assert adam.clip_scale(norm, 1.0) == pytest.approx(5.0, rel=1e-6)
+    assert adam.clip_scale(norm, 6.0) == 1.0
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_one_bad_gradient_makes_the_norm_not_finite(bad):
+    assert not torch.isfinite(adam.global_norm([torch.ones(2), torch.tensor([bad])]))
+
+
+def test_training_imports_no_compiler_and_no_optimizer(repository: Path):
+    """torch.optim's first optimizer and torch.use_deterministic_algorithms each load torch._dynamo or
+    torch._inductor, more than a second."""
+    program = (
+        "import sys, torch\n"
+        "from captionlab.training import adam, devices\n"
+        "devices.make_deterministic({'threads': 1})\n"
+        "p = [torch.ones(3)]\n"
+        "adam.update(p, [torch.ones(3)], adam.zero_moments(p), rate=.1, betas=(.9, .999), eps=1e-8, scale=2.0)\n"
+        "adam.global_norm(p)\n"
+        "print([m for m in ('torch._dynamo', 'torch._inductor') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(repository / "workflow"), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,137 @@
+"""Trainers are real processes here and die by SIGKILL; what they leave must not show in any byte."""
+
+import itertools
+import os
+import random
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+STEPS_AN_EPOCH = 50 // 8 + 35 // 8
+FILES = (
+    *("run.json", "development.json", "history.jsonl", "final.safetensors", "best.safetensors"),
+    *("midpoint.safetensors", "training-state.safetensors", "rng.json", "events/events.out.tfevents.0"),
+)
+Moment = Callable[[Path, int], bool]
+
+
+def saved_step(state: Path) -> int:
+    """The step of the latest generation."""
+    return max((int(path.name[4:]) for path in state.glob("gen-*")), default=0)
+
+
+def at_once_after(steps: int) -> Moment:
+    """As soon as so many more steps are saved."""
+    return lambda state, before: saved_step(state) >= before + steps
+
+
+def inside_a_save(state: Path, before: int) -> bool:
+    """While a generation is being written or renamed."""
+    return saved_step(state) > before and any(state.glob(".gen-*.new"))
+
+
+def at_an_epoch_edge(state: Path, before: int) -> bool:
+    """When the last saved step is the last of an epoch."""
+    step = saved_step(state)
+    return step > before and step % STEPS_AN_EPOCH == 0
+
+
+def at_random(generator: random.Random) -> Moment:
+    """Some microseconds after one more step was saved."""
+
+    def arrived(state: Path, before: int) -> bool:
+        if saved_step(state) <= before:
+            return False
+        time.sleep(generator.uniform(0, 0.02))
+        return True
+
+    return arrived
+
+
+def kill_at(nursery, world, spec: dict, folder: Path, moments: list[Moment]) -> list[int]:
+    """Start the run once a moment, kill it there, at last let it finish; the saved step after each kill."""
+    output, state, log = folder / "run", folder / "state", folder / "log"
+    steps = []
+    for moment in moments:
+        trainer = nursery.start(log, world.arguments(output, state, spec))
+        before = saved_step(state)
+        while not moment(state, before) and trainer.alive():
+            time.sleep(0.0002)
+        trainer.signal(signal.SIGKILL)
+        assert trainer.wait() == -signal.SIGKILL, log.read_text()
+        steps.append(saved_step(state))
+    trainer = nursery.start(log, world.arguments(output, state, spec))
+    assert trainer.wait() == 0, log.read_text()
+    return steps
+
+
+def assert_same_bytes(one: Path, other: Path) -> None:
+    for name in FILES:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+@pytest.fixture(scope="module")
+def long_spec(world) -> dict:
+    """120 steps, each saved."""
+    return world.changed(training={"epochs": 12, "state_every": 1, "evaluate_at": [0.05, 0.2, 0.4, 0.6, 1.0]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder in memory where there is one: syncing 120 saves to a disk takes most of a run's time."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def undisturbed_long(nursery, world, long_spec, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("long")
+    kill_at(nursery, world, long_spec, folder, [])
+    return folder / "run"
+
+
+def test_a_few_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, folder):
+    generator = random.Random(1)
+    moments = [
+        *(at_random(generator), at_once_after(3), inside_a_save),
+        *(at_an_epoch_edge, at_random(generator), at_random(generator)),
+    ]
+    steps = kill_at(nursery, world, long_spec, folder, moments)
+    assert steps == sorted(steps)
+    assert steps[0] > 0 and steps[-1] < 120
+    assert_same_bytes(folder / "run", undisturbed_long)
+    assert not (folder / "state").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_twenty_five_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, folder, seed):
+    generator = random.Random(seed)
+    kinds = itertools.cycle(
+        [at_random(generator), inside_a_save, at_random(generator), at_once_after(1), at_an_epoch_edge]
+    )
+    steps = kill_at(nursery, world, long_spec, folder, list(itertools.islice(kinds, 25)))
+    assert any(step % STEPS_AN_EPOCH == 0 for step in steps)
+    assert_same_bytes(folder / "run", undisturbed_long)
+
+
+@pytest.mark.slow
+def test_kills_of_a_cold_process(world, undisturbed, tmp_path):
+    """Without the nursery: the command as the workflow runs it, killed at random ages."""
+    generator = random.Random(5)
+    for _ in range(8):
+        process = world.start(tmp_path / "run", tmp_path / "state")
+        time.sleep(generator.uniform(1.0, 4.0))
+        process.kill()
+        process.wait()
+    code, text = world.run(tmp_path / "run", tmp_path / "state")
+    assert code == 0, text
+    assert_same_bytes(tmp_path / "run", undisturbed)
