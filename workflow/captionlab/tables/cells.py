@@ -1,5 +1,6 @@
 """What a table is before anything writes it: cells that know where their number comes from."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Value = str | int | float | bool | None
@@ -20,7 +21,8 @@ class Source:
 class Cell:
     """One entry of a table; `None` means that the number is missing and is shown as such.
 
-    `interval` holds the bounds that resampling gave for the number; `decimals` overrides the column's.
+    `interval` holds the bounds that resampling gave for the number; `decimals` overrides the column's. A number
+    computed here has no `source` of its own but the `sources` of what it was computed from.
     """
 
     value: Value
@@ -28,6 +30,7 @@ class Cell:
     note: str = ""
     interval: tuple[float, float] | None = None
     decimals: int | None = None
+    sources: tuple[Source, ...] = ()
 
     @property
     def number(self) -> float | None:
@@ -105,4 +108,10 @@ def mean(cells: tuple[Cell, ...]) -> Cell:
     if not numbers:
         return Cell(None)
     note = "" if len(numbers) == len(cells) else f"{len(numbers)} of {len(cells)}"
-    return Cell(sum(numbers) / len(numbers), note=note)
+    return derived(sum(numbers) / len(numbers), cells, note)
+
+
+def derived(value: Value, cells: Iterable[Cell], note: str = "") -> Cell:
+    """A number computed from cells; it points to all of their sources."""
+    found = [source for cell in cells for source in ((cell.source,) if cell.source else cell.sources)]
+    return Cell(value, note=note, sources=tuple(dict.fromkeys(found)))

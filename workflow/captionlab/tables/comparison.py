@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from captionlab.tables.artifacts import Artifacts, development_file, geometry_file, suites_file
-from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, text
+from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, derived, text
 from captionlab.tables.frames import LARGER, SAMPLES, suite_mean
 from captionlab.tables.plan import Plan, PlannedRun
 from captionlab.tables.prose import note
@@ -113,7 +113,7 @@ def _twins(table: str, run: PlannedRun) -> tuple[Published, ...]:
 
 def _row(plan: Plan, run: PlannedRun, table: str, quantity: str, ours: Cell, published: Published) -> Row:
     number = ours.number
-    difference = Cell(None if number is None else number - published.number)
+    difference = derived(None if number is None else number - published.number, (ours,))
     if number is None:
         inside = Cell(None)
     elif ours.interval is None:

@@ -15,7 +15,7 @@ _PLACES = {
     "chunks": (0, 0),
     "teachers": (1, 0),
     "targets": (2, 0),
-    "suites": (2, 1),
+    "suites": (2, 2),
     "screen": (3, 0),
     "larger": (3, 1),
     "selection": (4, 0),

@@ -162,7 +162,7 @@ def consensus(plan: Plan, artifacts: Artifacts) -> Frame:
     """Each teacher's cosine to the consensus before and after alignment, and the residual by iteration."""
     columns = (
         Column("quantity", "Quantity"),
-        Column("name", "Teacher or iteration"),
+        Column("name", "Teacher or sweep"),
         Column("value", "Value", 6),
     )
     rows = []
@@ -170,14 +170,9 @@ def consensus(plan: Plan, artifacts: Artifacts) -> Frame:
     for teacher, entry in document.get("teachers", {}).items():
         for key in ("cosine_before", "cosine_after"):
             rows.append(Row((text(key), text(teacher), Cell(entry[key]))))
-    for place, residual in enumerate(_residuals(document), start=1):
+    for place, residual in enumerate(document.get("residuals", [])):
         rows.append(Row((text("residual"), text(str(place)), Cell(residual))))
     return Frame("consensus", "Consensus of the teachers", columns, tuple(rows))
-
-
-def _residuals(document: Any) -> list[float]:
-    residual = document.get("residuals", document.get("residual", []))
-    return list(residual) if isinstance(residual, list) else [residual]
 
 
 def _models(plan: Plan) -> Iterator[tuple[str, str, str, str]]:

@@ -177,9 +177,11 @@ def draw_consensus(frame: Frame) -> Figure:
         values = [row["value"] for row in entries if row["quantity"] == quantity]
         heights = [place + shift for place in range(len(values))]
         name = quantity.replace("cosine_", "") + " alignment"
-        left.barh(heights, values, 0.38, color=colour, hatch=hatch, edgecolor="#0b5394", label=name)
+        lengths = [value or 0.0 for value in values]
+        left.barh(heights, lengths, 0.38, color=colour, hatch=hatch, edgecolor="#0b5394", label=name)
         for height, value in zip(heights, values, strict=True):
-            left.annotate(f"{value:.3f}", (max(value, 0), height), (4, -3), textcoords="offset points")
+            written = "other width" if value is None else f"{value:.3f}"
+            left.annotate(written, (max(value or 0.0, 0.0), height), (4, -3), textcoords="offset points")
     left.set_yticks(range(len(teachers)), teachers)
     left.set_ylim(len(teachers) - 0.5, -0.5)
     left.margins(x=0.18)
@@ -188,7 +190,7 @@ def draw_consensus(frame: Frame) -> Figure:
     residual = [(int(row["name"]), row["value"]) for row in entries if row["quantity"] == "residual"]
     right.plot([place for place, _ in residual], [value for _, value in residual], "o-", color="#c2410c")
     right.xaxis.get_major_locator().set_params(integer=True)
-    right.set(xlabel="Iteration", ylabel="Residual", title="Procrustes residual")
+    right.set(xlabel="Sweep", ylabel="Residual", title="Procrustes residual")
     return figure
 
 

@@ -1,5 +1,7 @@
 """The card's four tables as frames: sentence benchmarks, pair means, development, caption geometry."""
 
+from dataclasses import replace
+
 from captionlab.tables.artifacts import (
     SELECTION_FILE,
     Artifacts,
@@ -8,7 +10,7 @@ from captionlab.tables.artifacts import (
     reference_file,
     suites_file,
 )
-from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, Source, mean, text
+from captionlab.tables.cells import NOT_APPLICABLE, Cell, Column, Frame, Row, Source, derived, mean, text
 from captionlab.tables.plan import Plan, PlannedRun
 from captionlab.tables.prose import note
 
@@ -111,11 +113,13 @@ def pair_means(plan: Plan, artifacts: Artifacts) -> Frame:
         numbers = [cell.number for cell in means if cell.number is not None]
         average = mean(means)
         counted = f"{len(numbers)} of {len(group)}" if len(numbers) < len(group) else len(group)
-        spread = Cell(max(numbers) - min(numbers)) if numbers else Cell(None)
-        extremes = (Cell(min(numbers)), Cell(max(numbers))) if numbers else (Cell(None), Cell(None))
+        spread, *extremes = (Cell(None),) * 3
+        if numbers:
+            bounds = (max(numbers) - min(numbers), min(numbers), max(numbers))
+            spread, *extremes = (derived(value, means) for value in bounds)
         first = group[0]
         labels = (text(first.recipe), text(first.option), text(plan.full_label(first)))
-        rows.append(Row((*labels, Cell(average.value), text(counted), *extremes, spread)))
+        rows.append(Row((*labels, replace(average, note=""), text(counted), *extremes, spread)))
     return Frame("pair-means", "Pair test means", columns, tuple(rows))
 
 

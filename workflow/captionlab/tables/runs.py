@@ -4,7 +4,7 @@ from statistics import fmean, stdev
 
 from captionlab.files import canonical_json
 from captionlab.tables.artifacts import Artifacts, development_file, run_record, suites_file
-from captionlab.tables.cells import Cell, Column, Frame, Row, text
+from captionlab.tables.cells import Cell, Column, Frame, Row, derived, text
 from captionlab.tables.frames import grouped, harmonics_cell, suite_mean
 from captionlab.tables.plan import Plan, PlannedRun
 from captionlab.tables.prose import note
@@ -103,5 +103,5 @@ def _summary(cells: list[Cell]) -> tuple[Cell, Cell, Cell]:
     if not numbers:
         gap = text("–") if all(cell.value == "–" for cell in cells) else Cell(None)
         return text(f"0 of {len(cells)}"), gap, gap
-    spread = Cell(stdev(numbers)) if len(numbers) > 1 else text("–")
-    return text(f"{len(numbers)} of {len(cells)}"), Cell(fmean(numbers)), spread
+    spread = derived(stdev(numbers), cells) if len(numbers) > 1 else text("–")
+    return text(f"{len(numbers)} of {len(cells)}"), derived(fmean(numbers), cells), spread

@@ -1,7 +1,9 @@
 """The screen: every option, seed and repeat on development numbers, and how each looks up earlier words."""
 
+from dataclasses import replace
+
 from captionlab.tables.artifacts import Artifacts, development_file, lookup_file, suites_file
-from captionlab.tables.cells import Cell, Column, Frame, Row, mean, text
+from captionlab.tables.cells import Cell, Column, Frame, Row, derived, mean, text
 from captionlab.tables.frames import grouped, harmonics_cell
 from captionlab.tables.plan import Plan, PlannedRun
 from captionlab.tables.prose import note
@@ -75,12 +77,12 @@ def screen_means(plan: Plan, artifacts: Artifacts) -> Frame:
         numbers = [cell.number for cell in measured if cell.number is not None]
         seeds = len(group) if len(numbers) == len(group) else f"{len(numbers)} of {len(group)}"
         averages = (
-            Cell(mean(_measured(artifacts, group, key)).value)
+            replace(mean(_measured(artifacts, group, key)), note="")
             for key in ("teacher_cosine", "participation_rank")
         )
-        spread = Cell(max(numbers) - min(numbers)) if numbers else Cell(None)
+        spread = derived(max(numbers) - min(numbers), measured) if numbers else Cell(None)
         repeats = _repeat_spread(artifacts, runs, group)
-        cells = (text(group[0].option), text(group[0].label), text(seeds), Cell(mean(measured).value))
+        cells = (text(group[0].option), text(group[0].label), text(seeds), replace(mean(measured), note=""))
         rows.append(Row((*cells, spread, repeats, *averages)))
     notes = (note("screen-means"),)
     return Frame("screen-means", "Screen means over seeds", columns, tuple(rows), notes)
@@ -150,16 +152,17 @@ def _measured(artifacts: Artifacts, runs: tuple[PlannedRun, ...], key: str) -> t
 
 
 def _repeat_spread(artifacts: Artifacts, runs: tuple[PlannedRun, ...], group: tuple[PlannedRun, ...]) -> Cell:
-    originals = {run.seed: artifacts.cell(development_file(run), "spearman").number for run in group}
+    originals = {run.seed: artifacts.cell(development_file(run), "spearman") for run in group}
     repeats = [run for run in runs if run.repeat and run.option == group[0].option]
     if not repeats:
         return text("–")
-    differences = []
+    differences, cells = [], []
     for run in repeats:
-        again, first = artifacts.cell(development_file(run), "spearman").number, originals.get(run.seed)
-        if again is not None and first is not None:
-            differences.append(abs(again - first))
-    return Cell(max(differences)) if differences else Cell(None)
+        again, first = artifacts.cell(development_file(run), "spearman"), originals.get(run.seed, Cell(None))
+        if again.number is not None and first.number is not None:
+            differences.append(abs(again.number - first.number))
+            cells += [again, first]
+    return derived(max(differences), cells) if differences else Cell(None)
 
 
 def _removed(artifacts: Artifacts, file: str, *path: str, before: tuple[str, ...] = ()) -> Cell:
