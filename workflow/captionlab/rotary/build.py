@@ -67,9 +67,9 @@ def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> Ca
         raise ConfigError(
             f"model.vocabulary is {config.vocabulary}, but the tokenizer has {len(pieces)} pieces"
         )
-    with torch.device("meta"):
+    # Not on the meta device: torch draws an embedding there by way of its compiler, seconds of imports.
+    with torch.random.fork_rng(devices=[]):
         encoder = CaptionEncoder(config)
-    encoder.to_empty(device="cpu")
     for path, module in encoder.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             generator = _generator(seed, f"{path}.{name}")
