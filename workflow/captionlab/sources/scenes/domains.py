@@ -208,7 +208,7 @@ DOMAINS: dict[str, DomainText] = {
         "country",
         "outdoors",
         "at campsite, on meadow, by mountain lake, in canyon",
-        "tent, campfire, sleeping bag, lantern, backpack, camper, hammock, picnic table, log, canoe, kayak,"
+        "tent, tree stump, sleeping bag, lantern, backpack, camper, hammock, picnic table, log, canoe, kayak,"
         " pot, kettle, fishing rod, axe, guitar, mug, blanket, map, pocketknife, barbecue, cactus,"
         " deckchair, bicycle",
         "hiker, man, woman, boy, girl, child, teenager, photographer, tourist, grandfather, musician,"
@@ -261,7 +261,7 @@ DOMAINS: dict[str, DomainText] = {
         "outdoors",
         "on ski slope, on snowy field, on frozen lake, at mountain lodge",
         "sled, snowboard, ski pole, snowman, pine tree, hut, snowmobile, backpack, helmet, lantern, shovel,"
-        " sign, bench, rock, branch, mug, blanket, flag, barrel, camera, fence, campfire, axe",
+        " sign, bench, rock, branch, mug, blanket, flag, barrel, camera, fence, log, axe",
         "skier, man, woman, boy, girl, child, teenager, photographer, tourist, hiker, grandfather,"
         " firefighter",
         "dog, fox, wolf, deer, owl, penguin, seal, horse",

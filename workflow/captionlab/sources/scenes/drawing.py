@@ -29,18 +29,18 @@ _STREAM = 1
 # one adds MIDDLE_REMARKS sentences, a long one LONG_REMARKS, which takes it beyond 128 WordPiece tokens.
 MIX: dict[str, dict[str, int]] = {
     "short": {
-        "standing": 62,
-        "meeting": 32,
+        "standing": 66,
+        "meeting": 36,
         "handling": 51,
         "brief meeting": 7,
         "brief handling": 14,
         "doing": 18,
         "group": 20,
     },
-    "middle": {"standing": 18, "meeting": 10, "handling": 14},
+    "middle": {"standing": 14, "meeting": 8, "handling": 12},
     "long": {"standing": 4, "meeting": 3, "handling": 3},
 }
-REMARKS: dict[str, tuple[int, int]] = {"short": (0, 0), "middle": (1, 2), "long": (13, 17)}
+REMARKS: dict[str, tuple[int, int]] = {"short": (0, 0), "middle": (1, 2), "long": (12, 17)}
 
 _COUNTS = range(2, 11)
 _CHANCE_OF_SECONDARY = 0.15
@@ -208,23 +208,28 @@ def length_class(seed: int, row: int) -> str:
     return _SLOT_TABLE[permuted(seed, row) & (_SLOTS - 1)][0]
 
 
-def draw(seed: int, row: int) -> Scene:
-    """The scene of a row (0 <= row < ROWS)."""
+def core(seed: int, row: int) -> Scene:
+    """The core of a row's scene (0 <= row < ROWS): no two rows of a length class have the same."""
     code = permuted(seed, row)
-    length, family, first = _SLOT_TABLE[code & (_SLOTS - 1)]
-    core = FAMILIES[family].core(first + (code >> _SLOT_BITS))
-    return _around(core, Choices(key(seed, _STREAM, row)), REMARKS[length])
+    _, family, first = _SLOT_TABLE[code & (_SLOTS - 1)]
+    return FAMILIES[family].core(first + (code >> _SLOT_BITS))
 
 
-def _around(core: Scene, choices: Choices, remarks: tuple[int, int]) -> Scene:
+def draw(seed: int, row: int, *, remarked: bool = True) -> Scene:
+    """The scene of a row (0 <= row < ROWS): its core with all that the core leaves open."""
+    remarks = REMARKS[length_class(seed, row)] if remarked else (0, 0)
+    return _around(core(seed, row), Choices(key(seed, _STREAM, row)), remarks)
+
+
+def _around(bare: Scene, choices: Choices, remarks: tuple[int, int]) -> Scene:
     """The core with what it leaves open: secondary modifiers, a moment, further remarks."""
-    moment = core.moment
+    moment = bare.moment
     if moment is None and choices.chance(_CHANCE_OF_MOMENT):
-        moment = choices.pick(core.domain.moments if core.domain else MOMENTS["anywhere"])
-    fact = _detailed(core.fact, choices)
+        moment = choices.pick(bare.domain.moments if bare.domain else MOMENTS["anywhere"])
+    fact = _detailed(bare.fact, choices)
     amount = remarks[0] + choices.below(remarks[1] - remarks[0] + 1)
-    further = draw_remarks(choices, core.domain, fact, amount) if core.domain and amount else ()
-    return Scene(core.domain, core.place, moment, fact, further)
+    further = draw_remarks(choices, bare.domain, fact, amount) if bare.domain and amount else ()
+    return Scene(bare.domain, bare.place, moment, fact, further)
 
 
 def _detailed(fact: Fact, choices: Choices) -> Fact:

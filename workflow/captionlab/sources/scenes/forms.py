@@ -68,10 +68,23 @@ ABSENCE = (
     "no {N} is to be seen",
 )
 # Further sentences. "There is" introduces, so KNOWN_EVENT, whose agent was mentioned before, goes without it.
+PRESENCE = ("there is {N} in sight", "{N} can be seen", "there is {N} somewhere", "{N} is to be seen")
+# The same facts denied, with the slots of STANDING and EVENT.
+DENIALS: dict[str, tuple[Form, ...]] = {
+    "Standing": (
+        Form("{F} {be} not {R} {G}"),
+        Form("it is not true that {F} {be} {R} {G}"),
+    ),
+    "Event": (
+        Form("{A} {be} not {ing} {P}"),
+        Form("{P} {beP} not being {pp} by {A}"),
+        Form("{P} {beP} not {pp} by {A}"),
+        Form("it is not true that {A} {s} {P}"),
+    ),
+}
 MORE_STANDING = (
     *(form.text for form in STANDING[:4]),
     "one can also see {F} {R} {G}",
-    "the eye finds {F} {R} {G}",
 )
 MORE_EVENT = tuple(form.text for form in EVENT[:5])
 KNOWN_EVENT = tuple(form.text for form in EVENT[:4])

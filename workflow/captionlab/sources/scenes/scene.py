@@ -96,3 +96,13 @@ def things(fact: Fact) -> tuple[Thing, ...]:
             return (agent,)
         case Group(several):
             return (several,)
+
+
+def with_participants(fact: Fact, first: Thing, second: Thing) -> Fact:
+    """The same fact of two participants about these two."""
+    match fact:
+        case Standing(_, relation, _):
+            return Standing(first, relation, second)
+        case Event(_, verb, _):
+            return Event(first, verb, second)
+    raise TypeError(f"a {type(fact).__name__} has one participant")

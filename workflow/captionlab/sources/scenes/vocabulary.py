@@ -7,8 +7,7 @@ No surface belongs to two concepts of one slot: the proof that captions never re
 # Modifiers by dimension. A thing carries at most one modifier of a dimension, so that it is never "small" and
 # "large" at once.
 DIMENSIONS: dict[str, str] = {
-    "size": "small=little, large=big, tiny, huge=enormous",
-    "height": "tall, low, short",
+    "size": "small=little, large=big, tiny, huge=enormous, tall, low",
     "length": "long, wide, narrow",
     "thickness": "thick, thin",
     "age": "old, new, young, elderly, ancient, modern",
@@ -218,7 +217,7 @@ NOUNS: dict[str, str] = {
     " fireplace/3, trash can=dustbin/2u, traffic light/3, vending machine/3, ticket machine/3,"
     " phone booth=phone box/3, scarecrow/2, beehive/1, birdhouse/1, crate/1u, box/1u, chest=trunk/1u,"
     " buoy/1, spotlight=floodlight/1, music stand/1, podium/2, candle/0, candlestick/0, trophy/0, bell/0,"
-    " barbecue=grill/2, snowman:snowmen/2, campfire/1, market stall/3, cage/2, trough/2u, turnstile/3,"
+    " barbecue=grill/2, snowman:snowmen/2, market stall/3, cage/2, trough/2u, turnstile/3,"
     " climbing frame=jungle gym/3, display case/2, first aid kit/1, screen/2, basketball hoop/3,"
     " surfboard/2, snowboard/1, ski pole/1, helmet/0",
     "hanging": "mirror/1, window/3, door/3, clock/1, poster/1, painting/1, map/1, banner/1, chandelier/1,"
@@ -313,15 +312,14 @@ RELATIONS: dict[str, tuple[str, str, str]] = {
     "beside": ("beside, next to, alongside", "", "near"),
     "near": ("near, close to, not far from", "far", "beside"),
     "far": ("far from, a long way from", "near", ""),
-    "front": ("in front of, directly in front of", "behind", ""),
+    "front": ("in front of, directly in front of", "behind", "opposite"),
     "behind": ("behind, directly behind", "front", ""),
-    "left": ("to the left of, on the left side of, left of", "right", ""),
-    "right": ("to the right of, on the right side of, right of", "left", ""),
-    "opposite": ("opposite, across from", "", ""),
+    "left": ("to the left of, on the left side of, left of", "right", "beside"),
+    "right": ("to the right of, on the right side of, right of", "left", "beside"),
+    "opposite": ("opposite, across from", "", "front"),
     "on": ("on, on top of", "under", ""),
     "under": ("under, beneath, underneath", "on", ""),
-    "in": ("in, inside", "outside", ""),
-    "outside": ("outside", "in", ""),
+    "in": ("in, inside", "", ""),
 }
 
 # Moments: wordings of one concept joined by =; the third list fits indoors and outdoors.
