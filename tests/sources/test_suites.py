@@ -147,7 +147,7 @@ def test_unknown_kinds_are_refused_by_name():
 
 
 def test_scene_suites_pass_through():
-    pairs, record = load_pairs("role-swap", {"kind": "scenes", "seed": 0, "rows": 40})
+    pairs, record = load_pairs("scenes-role-swap", {"kind": "scenes", "seed": 0, "rows": 40})
     assert len(pairs) == 40
     assert all(isinstance(pair, Pair) and 0 <= pair.score <= 5 for pair in pairs)
     assert record == {"kind": "scenes", "seed": 0, "rows": 40}
