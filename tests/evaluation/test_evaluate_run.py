@@ -178,3 +178,36 @@ def test_a_suite_that_is_not_its_record_is_refused(world, tmp_path, capsys):
     words[words.index("--suites") + 1] = str(suites)
     assert main(words) == 4
     assert "run prepare_suite again" in capsys.readouterr().err
+
+
+def test_a_run_without_suites_has_an_empty_table_and_no_mean(world, tmp_path):
+    lookup = {**world.spec["lookup"], "suites": []}
+    assert main(world.arguments(tmp_path, suites=[], lookup=lookup)) == 0
+    document = read_json(tmp_path / "suites.json")
+    assert (document["suites"], document["mean"]) == ({}, None)
+    assert load_file(tmp_path / "cosines.safetensors") == {}
+    assert read_json(tmp_path / "lookup.json")["suites"] == {}
+
+
+def test_an_option_without_binding_is_read_too(world, tmp_path):
+    # Its weights are those of another option, so it has to be made anew.
+    from safetensors.torch import save_file
+
+    from captionlab.files import digest_entry, write_json
+    from captionlab.rotary.build import build_encoder, config_from_spec
+
+    option = {"heads": 2, "position": "relative"}
+    spec = {**world.spec, "option": option}
+    pieces = (world.root / "tokenizer" / "vocab.txt").read_text().split()
+    encoder = build_encoder(config_from_spec(spec), pieces, 1)
+    save_file(encoder.state_dict(), tmp_path / "final.safetensors", {"format": "pt"})
+    outputs = {"final.safetensors": digest_entry(tmp_path / "final.safetensors")}
+    write_json(tmp_path / "run.json", {"identity": "2", "outputs": outputs})
+    words = world.arguments(tmp_path / "out", option=option, path_removal=False)
+    words[words.index("--weights") + 1] = str(tmp_path / "final.safetensors")
+    words[words.index("--run-json") + 1] = str(tmp_path / "run.json")
+    assert main(words) == 0
+    summary = read_json(tmp_path / "out" / "lookup.json")
+    assert summary["queries"] > 0 and 0 <= summary["accuracy"] <= 1
+    assert summary["path_removed"] is None
+    assert read_json(tmp_path / "out" / "suites.json")["path_removed"] is None

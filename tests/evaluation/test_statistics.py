@@ -56,6 +56,7 @@ def test_groups_and_differences():
     point = {model: draws[model][0].mean() for model in draws.models}
     groups, untrained = summary["differences"]
     assert (groups["a"], groups["b"], groups["kind"]) == ("a", "b", "groups")
+    assert groups["over"] == "items"
     expected = (point["a/1"] + point["a/2"] - point["b/1"] - point["b/2"]) / 2
     assert groups["mean_difference"] == pytest.approx(expected, abs=1e-15)
     assert set(groups["suites"]) == {"long", "short"}
@@ -89,6 +90,8 @@ def test_five_seeds_widen_the_interval_by_their_spread():
     items = summarise(draws, [Member(name, "m", None) for name in list(noises)[:4]], 0, None)["groups"][0]
     assert (both["over"], items["over"]) == ("seeds and items", "items")
     assert both["without_smallest"] is None
+    mixed = [*(Member(name, "m", None) for name in noises), Member("m/0", "n", None)]
+    assert summarise(draws, mixed, 0, None)["differences"][0]["over"] == "seeds and items of A, items of B"
     values = [draws[name][0][0] for name in noises]
     # The seeds' own standard error (n in its variance, as a bootstrap has it) is far above the items' here.
     expected = 2 * 1.96 * np.std(values) / np.sqrt(5)

@@ -103,7 +103,7 @@ def summarise(draws: Draws, members: Sequence[Member], seed: int, smallest: str 
             for name in groups
         ],
         "differences": [
-            {"a": a, "b": b, "kind": "groups", "over": f"{_over(groups[a])} | {_over(groups[b])}"}
+            {"a": a, "b": b, "kind": "groups", "over": _over_both(groups[a], groups[b])}
             | table.difference(grouped[a], grouped[b])
             for a, b in pairs
         ]
@@ -149,6 +149,11 @@ def _facts(suite: SuiteScores, clusters: IntArray) -> dict[str, Any]:
 
 def _over(models: Sequence[str]) -> str:
     return "seeds and items" if len(models) >= SEEDS_FOR_AN_INTERVAL else "items"
+
+
+def _over_both(a: Sequence[str], b: Sequence[str]) -> str:
+    first, second = _over(a), _over(b)
+    return first if first == second else f"{first} of A, {second} of B"
 
 
 def _group_draws(draws: Draws, name: str, models: Sequence[str], seed: int) -> Drawn:
