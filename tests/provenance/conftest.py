@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from captionlab.evaluation.spearman import spearman
 from captionlab.files import digest_entry, sha256_file, versions, write_json, write_text
 from captionlab.provenance.census import CENSUS, take_census
-from captionlab.provenance.fingerprint import all_steps, fingerprints, step_digests
+from captionlab.provenance.fingerprint import PACKAGE_ROOT, all_steps, fingerprints, step_digests
 from captionlab.provenance.identity import identity
 from captionlab.selection import development_row, select
 from captionlab.tables.artifacts import Artifacts
@@ -93,7 +93,9 @@ def make_chunk(root: Path, random: np.random.Generator) -> None:
     write_json(root / "tokenizer/manifest.json", facts)
 
 
-def make_run(root: Path, random: np.random.Generator, recipe: str, option: str, seed: int) -> None:
+def make_run(
+    root: Path, package: Path, random: np.random.Generator, recipe: str, option: str, seed: int
+) -> None:
     run = {"stage": "larger", "recipe": recipe, "option": option, "seed": seed, "repeat": 0}
     folder = root / f"runs/{recipe}/{option}/seed-{seed}"
     folder.mkdir(parents=True)
@@ -109,7 +111,7 @@ def make_run(root: Path, random: np.random.Generator, recipe: str, option: str, 
         "tokenizer_sha256": sha256_file(root / "tokenizer/vocab.txt"),
         "development_suite_sha256": sha256_file(root / "suites/dev.tsv"),
     }
-    code = fingerprints(["train_run"])["train_run"]
+    code = fingerprints(["train_run"], package)["train_run"]
     name = identity(spec, code, inputs)
     development = {
         "run": run,
@@ -189,12 +191,13 @@ def expected_artifacts(root: Path) -> list[dict]:
     return entries
 
 
-def census_of(root: Path) -> None:
+def census_of(root: Path, package: Path) -> None:
     """Take the census of a results root, as the step does."""
     spec = {"campaign": "toy", "expected": expected_artifacts(root)}
-    steps = all_steps()
-    modules = {name: digest for covered in step_digests(steps).values() for name, digest in covered.items()}
-    write_json(root / CENSUS, take_census(root, spec, fingerprints(steps), modules))
+    steps = all_steps(package)
+    covered = step_digests(steps, package).values()
+    modules = {name: digest for one in covered for name, digest in one.items()}
+    write_json(root / CENSUS, take_census(root, spec, fingerprints(steps, package), modules))
 
 
 def render(root: Path) -> None:
@@ -207,20 +210,28 @@ def render(root: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This project's package as it was when the session began; read it, do not write into it."""
+    root = tmp_path_factory.mktemp("code") / "workflow" / "captionlab"
+    shutil.copytree(PACKAGE_ROOT, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, package: Path) -> Path:
     """The campaign's results root; read it, do not write into it."""
     root = tmp_path_factory.mktemp("campaign") / "results"
     random = np.random.default_rng(0)
     make_suites(root, random)
     make_chunk(root, random)
     for recipe, option, seed in RUNS:
-        make_run(root, random, recipe, option, seed)
+        make_run(root, package, random, recipe, option, seed)
     paths = [root / f"runs/{r}/{o}/seed-{s}/development.json" for r, o, s in RUNS]
     rows = [development_row(json.loads(path.read_text()), str(path)) for path in paths]
-    code = fingerprints(["select_run"])["select_run"]
+    code = fingerprints(["select_run"], package)["select_run"]
     write_json(root / "selection/larger.json", {"stage": "larger", **select(rows, 0.002), "code": code})
     render(root)
-    census_of(root)
+    census_of(root, package)
     return root
 
 

@@ -14,6 +14,7 @@ from captionlab.provenance.census import CENSUS
 from captionlab.provenance.engine import METADATA, EngineRecord, below_root, records_below
 from captionlab.provenance.evidence import EXIT_CODES, Evidence, Finding, gather, listed
 from captionlab.provenance.fingerprint import PACKAGE_ROOT, explain_change, fingerprints, module_digests
+from captionlab.provenance.kinds import recording_step
 from captionlab.provenance.lineage import Lineage
 from captionlab.provenance.rendered import TracedCell, check_tables
 
@@ -109,9 +110,10 @@ def _check_code(
     """One finding a step whose present code is not the code that made its artifacts."""
     made: dict[str, Counter[str]] = {}
     for path, document in evidence.documents().items():
-        step = "train_run" if path.startswith("runs/") else "select_run"
-        if isinstance(document, Mapping) and isinstance(document.get("code"), str) and document["code"]:
-            made.setdefault(step, Counter())[document["code"]] += 1
+        step = recording_step(path)
+        code = document.get("code") if isinstance(document, Mapping) else None
+        if step and isinstance(code, str) and code and path not in records:
+            made.setdefault(step, Counter())[code] += 1
     for path, record in records.items():
         if path in evidence.digests and record.step and record.code:
             made.setdefault(record.step, Counter())[record.code] += 1
@@ -183,15 +185,15 @@ def _engine_notes(evidence: Evidence, records: Mapping[str, EngineRecord], metad
 
 
 def _record_differences(evidence: Evidence, path: str, record: EngineRecord) -> list[str]:
-    document = evidence.document(path) if path.endswith("/run.json") else None
+    document = evidence.document(path) if path.endswith(".json") and recording_step(path) else None
     if not isinstance(document, Mapping):
         return []
     notes = []
-    if record.code and document.get("code") != record.code:
+    if record.code and document.get("code", record.code) != record.code:
         notes.append(
             f"{path}: records code {str(document.get('code'))[:12]}, its job was given {record.code[:12]}"
         )
-    if record.spec and document.get("spec") != checks.parsed(record.spec):
+    if record.spec and "spec" in document and document["spec"] != checks.parsed(record.spec):
         notes.append(f"{path}: records another spec than its job was given")
     return notes
 

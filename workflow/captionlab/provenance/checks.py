@@ -80,7 +80,9 @@ def check_recomputed(evidence: Evidence) -> int | None:
     try:
         rows = recomputed_rows(path)
         for row in rows:
-            if not row["equal"]:
+            if evidence.digests.get(row["path"]) != row["sha256"]:
+                evidence.notes.append(f"{row['path']}: was repeated from weights when it held other bytes")
+            elif not row["equal"]:
                 evidence.find("data", row["path"], f"its weights give other numbers: {row['detail']}")
     except _SHAPE_FAULTS as error:
         evidence.find("data", "provenance/recomputed.json", f"is not a recomputation ({error!r})")
@@ -89,9 +91,9 @@ def check_recomputed(evidence: Evidence) -> int | None:
 
 
 def recomputed_rows(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of a recomputation: {"path", "equal", "detail"} for each evaluation that was repeated."""
+    """The rows of a recomputation: {"path", "sha256", "equal", "detail"} for each file that was made again."""
     rows: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    return [{key: row[key] for key in ("path", "equal", "detail")} for row in rows]
+    return [{key: row[key] for key in ("path", "sha256", "equal", "detail")} for row in rows]
 
 
 def _found(evidence: Evidence, link: Link) -> Any:
@@ -134,13 +136,14 @@ def _check_scores(evidence: Evidence, path: str) -> int:
                 "data", path, f"{name} is {entry['spearman']!r}, its cosines and gold give {made!r}"
             )
     scores = [entry["spearman"] for entry in document["suites"].values()]
-    if abs(sum(scores) / len(scores) - document["mean"]) > _SCORE_TOLERANCE:
+    if scores and abs(sum(scores) / len(scores) - document["mean"]) > _SCORE_TOLERANCE:
         evidence.find("data", path, f"mean is {document['mean']!r}, its scores give another")
     return len(scores)
 
 
 def _gold(path: Path) -> list[float]:
-    lines = path.read_text(encoding="utf-8").splitlines()[1:]
+    # Not splitlines: it also breaks at characters that may stand inside a sentence.
+    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")[1:]
     return [float(line.split("\t")[1]) for line in lines]
 
 

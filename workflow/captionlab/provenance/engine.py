@@ -17,8 +17,9 @@ METADATA = Path(".snakemake") / "metadata"
 class EngineRecord:
     """One output as the engine remembers it; paths are relative to the folder it ran in.
 
-    `step`, `code` and `spec` come from the shell command, None where the job did not call a step.
-    `ended` is the mtime of the output right after its job, in seconds.
+    `checksums` holds the SHA-256 of the inputs that were small enough for it to read. `step`, `code` and `spec`
+    come from the shell command, None where the job did not call a step. `ended` is the mtime of the output
+    right after its job, in seconds.
     """
 
     output: str
@@ -85,7 +86,10 @@ def _record(path: Path, metadata: Path) -> EngineRecord | None:
             output=output,
             rule=str(stored["rule"]),
             inputs=tuple(stored.get("input") or ()),
-            checksums=dict(stored.get("input_checksums") or {}),
+            checksums={
+                name: digest.removeprefix("sha256:")
+                for name, digest in (stored.get("input_checksums") or {}).items()
+            },
             step=arguments.get("step"),
             code=arguments.get("code"),
             spec=arguments.get("spec"),

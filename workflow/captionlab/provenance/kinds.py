@@ -40,6 +40,16 @@ _BY_FOLDER = {
 }
 
 
+_STEP_BY_FOLDER = {"runs": "train_run", "evaluation": "evaluate_run", "selection": "select_run"}
+
+
+def recording_step(path: str) -> str | None:
+    """The step whose code fingerprint an artifact's JSON records; None for documents that record none."""
+    if path.startswith("evaluation/reference/"):
+        return "evaluate_reference"
+    return _STEP_BY_FOLDER.get(path.split("/")[0])
+
+
 def kind(path: str) -> str:
     """The kind of an artifact by its path below the root; "other" where no rule of the layout covers it."""
     parts = PurePosixPath(path).parts

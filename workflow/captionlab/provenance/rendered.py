@@ -1,20 +1,31 @@
-"""Tables made again in memory and held against the files, cell by cell."""
+"""Tables made again and held against the files, cell by cell."""
 
+import argparse
 import csv
 import io
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from captionlab.files import canonical_json
 from captionlab.provenance.checks import differing_lines
 from captionlab.provenance.evidence import Evidence, Finding
+from captionlab.steps import render_claims, render_final, render_runs, render_screen
 from captionlab.tables.artifacts import Artifacts
 from captionlab.tables.cells import Frame
-from captionlab.tables.final import all_frames, document, final_markdown
+from captionlab.tables.final import all_frames, document
 from captionlab.tables.plan import plan_from_spec
-from captionlab.tables.render import comma_separated, latex
 
 FINAL = "tables/final.md"
+_RENDERERS = {
+    FINAL: render_final,
+    "tables/screen.md": render_screen,
+    "tables/runs.md": render_runs,
+    "tables/claims.md": render_claims,
+}
 
 
 @dataclass(frozen=True)
@@ -30,24 +41,30 @@ class TracedCell:
 
 
 def check_tables(evidence: Evidence, spec: Mapping[str, Any]) -> tuple[TracedCell, ...]:
-    """Render final.md and its tables again; a table that differs is a finding naming its first cells.
+    """Render final.md and every other document of tables again; one that differs is a finding naming its cells.
 
     Nothing is rendered from altered or missing data: those findings come first, and a note says so.
-    Returns every cell with a source.
+    Returns every cell of final.md's tables that has a source.
     """
     wrong = [finding.path for finding in evidence.findings if finding.sort in ("data", "missing")]
     if any(not path.startswith(("tables/", "figures/")) for path in wrong):
         evidence.notes.append("tables were not rendered again, because data they may rest on is altered")
         return ()
-    sections = document(plan_from_spec(spec), Artifacts(evidence.root))
-    frames = all_frames(sections)
-    texts = {FINAL: final_markdown(sections)}
-    for frame in frames:
-        texts[f"tables/{frame.name}.csv"] = comma_separated(frame)
-        texts[f"tables/{frame.name}.tex"] = latex(frame)
-    for path, made in texts.items():
-        _check_text(evidence, path, made)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, renderer in _RENDERERS.items():
+            if path == FINAL or path in evidence.digests:
+                _render(renderer, spec, evidence.root, Path(folder, path))
+        for made in sorted(Path(folder, "tables").iterdir()):
+            _check_text(evidence, f"tables/{made.name}", made.read_text(encoding="utf-8"))
+    frames = all_frames(document(plan_from_spec(spec), Artifacts(evidence.root)))
     return tuple(cell for frame in frames for cell in traced_cells(frame))
+
+
+def _render(renderer: ModuleType, spec: Mapping[str, Any], root: Path, output: Path) -> None:
+    parser = argparse.ArgumentParser()
+    renderer.add_arguments(parser)
+    words = ["--spec", canonical_json(spec), "--root", str(root), "--output", str(output)]
+    renderer.run(parser.parse_args(words))
 
 
 def traced_cells(frame: Frame) -> list[TracedCell]:
