@@ -17,7 +17,7 @@ def caption(seed: int, row: int) -> str:
     Two rows of a seed never have the same caption. (1) `permuted` is one to one, so the rows have different codes.
     (2) A code names a length class, a family of core and, within the two, a core number; different numbers
     give different cores (`drawing`). (3) The text tells the class: a short caption is one sentence, a
-    middle one 2 or 3, a long one 15 or more, and a full stop followed by a space separates sentences. (4) The first
+    middle one 2 or 3, a long one 13 or more, and a full stop followed by a space separates sentences. (4) The first
     sentence tells the family: a relation (standing), a verb with patient (meeting, or handling when the patient
     is a thing), a verb without (doing), neither (group); the brief ones name no place and the others do. (5) The first
     sentence tells the core: every form names each role once and by its place in the sentence, and no word or phrase

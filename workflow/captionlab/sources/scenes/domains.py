@@ -1,7 +1,7 @@
 """The places of the grammar and who and what is found there. Data only.
 
 A domain is one kind of setting: its `area` groups domains that resemble each other (the topic suite grades by
-it), its places carry their preposition, and its things, people and animals are names of `vocabulary.NOUNS`.
+it), its places carry their preposition, and its things, people and animals are names of `nouns.NOUNS`.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The lexicon: what `vocabulary` and `domains` say, as typed concepts with all their surfaces.
+"""The lexicon: , as typed concepts with all their surfaces.
 
 A concept (one noun, one modifier, one verb ...) has one key and one or more surfaces; wording picks among
 surfaces, drawing picks among concepts.
@@ -6,7 +6,7 @@ surfaces, drawing picks among concepts.
 
 from dataclasses import dataclass
 
-from captionlab.sources.scenes import vocabulary
+from captionlab.sources.scenes import links, nouns
 from captionlab.sources.scenes.domains import DOMAINS as DOMAIN_TEXTS
 
 _VOWELS = "aeiou"
@@ -126,7 +126,7 @@ def conjugate(base: str) -> tuple[str, str, str, str]:
     head, space, particle = base.partition(" ")
     stem = head[:-1] if head.endswith("e") and not head.endswith("ee") else head
     past = f"{head[:-1]}ied" if head.endswith("y") and head[-2] not in _VOWELS else f"{stem}ed"
-    ing, participle = vocabulary.IRREGULAR.get(head, (f"{stem}ing", past))
+    ing, participle = links.IRREGULAR.get(head, (f"{stem}ing", past))
     rest = space + particle
     return base, plural(head) + rest, ing + rest, participle + rest
 
@@ -137,7 +137,7 @@ def _entries(text: str) -> list[str]:
 
 def _modifiers() -> dict[str, Modifier]:
     found = {}
-    for dimension, text in vocabulary.DIMENSIONS.items():
+    for dimension, text in nouns.DIMENSIONS.items():
         for entry in _entries(text):
             surfaces = tuple(entry.split("="))
             found[surfaces[0]] = Modifier(surfaces[0], dimension, surfaces)
@@ -146,8 +146,8 @@ def _modifiers() -> dict[str, Modifier]:
 
 def _clothing() -> tuple[Modifier, ...]:
     found = []
-    for garment in _entries(vocabulary.GARMENTS):
-        for colour in _entries(vocabulary.GARMENT_COLOURS):
+    for garment in _entries(nouns.GARMENTS):
+        for colour in _entries(nouns.GARMENT_COLOURS):
             worn = [article(f"{colour} {name}") for name in garment.split("=")]
             surfaces = tuple(f"{link} {name}" for name in worn for link in ("in", "wearing"))
             found.append(Modifier(f"{colour} {garment.split('=')[0]}", "clothing", surfaces, after=True))
@@ -156,7 +156,7 @@ def _clothing() -> tuple[Modifier, ...]:
 
 def _noun(entry: str, kind: str, modifiers: dict[str, Modifier], clothing: tuple[Modifier, ...]) -> Noun:
     names, marks = entry.rsplit("/", 1)
-    postures, primary, secondary = (_entries(text) for text in vocabulary.KINDS[kind])
+    postures, primary, secondary = (_entries(text) for text in nouns.KINDS[kind])
     forms = [name.split(":") for name in names.split("=")]
     surfaces = tuple((form[0], form[1] if len(form) > 1 else plural(form[0])) for form in forms)
     return Noun(
@@ -175,7 +175,7 @@ def _noun(entry: str, kind: str, modifiers: dict[str, Modifier], clothing: tuple
 def _nouns() -> dict[str, Noun]:
     found = {}
     clothing = _clothing()
-    for kind, text in vocabulary.NOUNS.items():
+    for kind, text in nouns.NOUNS.items():
         for entry in _entries(text):
             noun = _noun(entry, kind, MODIFIERS, clothing)
             found[noun.key] = noun
@@ -214,7 +214,7 @@ def _domains() -> tuple[Domain, ...]:
 
 def _thing_verbs(noun: Noun) -> tuple[Verb, ...]:
     """What a person may do to a thing of this kind and size."""
-    special = "food" if noun.kind in vocabulary.FOOD_KINDS else noun.kind
+    special = "food" if noun.kind in links.FOOD_KINDS else noun.kind
     if special in ("building", "nature", "water", "find", "plant"):
         return VERBS[special]
     general = VERBS["small"] if noun.rank < 2 else VERBS["large"]
@@ -223,12 +223,12 @@ def _thing_verbs(noun: Noun) -> tuple[Verb, ...]:
 
 MODIFIERS = _modifiers()
 NOUNS = _nouns()
-VERBS = {key: _verbs(text) for key, text in vocabulary.VERBS.items()}
-ACTIVITIES = {key: _verbs(text) for key, text in vocabulary.ACTIVITIES.items()}
+VERBS = {key: _verbs(text) for key, text in links.VERBS.items()}
+ACTIVITIES = {key: _verbs(text) for key, text in links.ACTIVITIES.items()}
 RELATIONS = {
     key: Relation(key, tuple(_entries(text)), opposite, kin)
-    for key, (text, opposite, kin) in vocabulary.RELATIONS.items()
+    for key, (text, opposite, kin) in links.RELATIONS.items()
 }
-MOMENTS = {key: _moments(text) for key, text in vocabulary.MOMENTS.items()}
+MOMENTS = {key: _moments(text) for key, text in links.MOMENTS.items()}
 DOMAINS = _domains()
 THING_VERBS = {key: _thing_verbs(noun) for key, noun in NOUNS.items() if noun.being == "thing"}

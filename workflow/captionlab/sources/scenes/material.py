@@ -7,7 +7,6 @@ from the same residue. A sentence on two facts has twice the residue, which stil
 an inverse modulo 9. Hence no sentence of one suite can be a sentence of another.
 """
 
-from dataclasses import replace
 from functools import cache
 
 from captionlab.errors import CaptionlabError

@@ -6,6 +6,7 @@ from captionlab.sources.scenes import forms
 from captionlab.sources.scenes.choices import Choices
 from captionlab.sources.scenes.forms import Form
 from captionlab.sources.scenes.lexicon import Moment, Noun, Place, article
+from captionlab.sources.scenes.links import NUMBERS
 from captionlab.sources.scenes.scene import (
     Absence,
     Background,
@@ -19,7 +20,6 @@ from captionlab.sources.scenes.scene import (
     Standing,
     Thing,
 )
-from captionlab.sources.scenes.vocabulary import NUMBERS
 
 _CHANCE_OF_FRONTING = 0.3
 _CHANCE_OF_OPENING = 0.12
