@@ -1,10 +1,11 @@
 import dataclasses
 
 import pytest
-from captionlab.errors import CaptionlabError
-from captionlab.selection import DevelopmentRow, development_row, select
 from hypothesis import given
 from hypothesis import strategies as st
+
+from captionlab.errors import CaptionlabError
+from captionlab.selection import DevelopmentRow, development_row, select
 
 # The six development rows of the model card.
 CARD = [
