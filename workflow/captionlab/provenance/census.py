@@ -14,6 +14,7 @@ from captionlab.provenance.links import identity_of
 CENSUS = "provenance/census.json"
 # Logs and benchmarks hold clock values; provenance is written after the census and from it.
 _UNPINNED = frozenset({"logs", "benchmarks", "provenance"})
+_CRATE = ("ro-crate-metadata.json",)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,12 @@ def pinned_files(root: Path) -> list[str]:
     found = []
     for path in root.rglob("*"):
         parts = path.relative_to(root).parts
-        if parts[0] in _UNPINNED or any(part.startswith(".") for part in parts) or not path.is_file():
+        if (
+            parts[0] in _UNPINNED
+            or parts == _CRATE
+            or any(part.startswith(".") for part in parts)
+            or not path.is_file()
+        ):
             continue
         if _inside_other_campaign(root, parts):
             continue

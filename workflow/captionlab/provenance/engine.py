@@ -18,8 +18,8 @@ class EngineRecord:
     """One output as the engine remembers it; paths are relative to the folder it ran in.
 
     `checksums` holds the SHA-256 of the inputs that were small enough for it to read. `step`, `code` and `spec`
-    come from the shell command, None where the job did not call a step. `ended` is the mtime of the output
-    right after its job, in seconds.
+    come from the shell command, None where the job did not call a step. `started` and `ended` are in seconds;
+    `ended` is the mtime of the output right after its job.
     """
 
     output: str
@@ -29,6 +29,7 @@ class EngineRecord:
     step: str | None
     code: str | None
     spec: str | None
+    started: float | None
     ended: float | None
 
 
@@ -93,6 +94,7 @@ def _record(path: Path, metadata: Path) -> EngineRecord | None:
             step=arguments.get("step"),
             code=arguments.get("code"),
             spec=arguments.get("spec"),
+            started=stored.get("starttime"),
             ended=stored.get("endtime"),
         )
     except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
