@@ -1,6 +1,7 @@
 """The teachers' alignment: whitened generalised Procrustes on the declared fit set."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,13 @@ def run(args: argparse.Namespace) -> None:
             iterations=spec["iterations"],
             tolerance=spec["tolerance"],
             ridge=spec["ridge"],
+        )
+    widest = max(len(by.mean) for by in fit.whitenings.values())
+    if fit.rows <= widest:
+        print(
+            f"fit_alignment: {fit.rows} rows for width {widest}, so covariances are rank-deficient and the ridge "
+            f"{spec['ridge']} decides the rest: fit on more rows, or raise targets.ridge",
+            file=sys.stderr,
         )
     with atomic_path(args.output) as path:
         save_alignment(path, fit)

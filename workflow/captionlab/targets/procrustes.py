@@ -141,7 +141,7 @@ def generalised_procrustes(
         if teacher != frame:
             turned[teacher] = procrustes(_sum(cross(teacher, other) @ turned[other] for other in turned))
     residuals = [_residual(moments, turned, rows, teachers)]
-    converged = teachers < 2
+    converged = teachers <= 2
     while not converged and len(residuals) <= iterations:
         for teacher in range(teachers):
             others = [other for other in range(teachers) if other != teacher]
