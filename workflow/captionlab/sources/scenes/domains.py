@@ -27,8 +27,8 @@ DOMAINS: dict[str, DomainText] = {
         "indoors",
         "in kitchen, in pantry, in dining room, in scullery",
         "table, chair, stool, counter, stove, fridge, oven, toaster, kettle, pot, cup, plate, bowl, jug,"
-        " spoon, fork, knife, cutting board, apple, tomato, carrot, loaf of bread, cake, pie, napkin,"
-        " apron, rolling pin, tray",
+        " spoon, fork, knife, cutting board, ladle, spatula, whisk, microwave, blender, apple, tomato,"
+        " carrot, loaf of bread, cake, pie, napkin, apron, rolling pin, tray",
         f"{_FAMILY}, chef, baker",
         "dog, cat, kitten, puppy, hamster",
     ),
@@ -36,9 +36,9 @@ DOMAINS: dict[str, DomainText] = {
         "home",
         "indoors",
         "in living room, in parlour, in hallway, in attic",
-        "sofa, armchair, table, rug, lamp, television, bookshelf, fireplace, curtain, cushion, blanket,"
-        " clock, mirror, painting, vase, candle, piano, radio, book, newspaper, photo album, umbrella,"
-        " fern, rocking horse",
+        "sofa, armchair, window, door, wreath, table, rug, lamp, television, bookshelf, fireplace, curtain,"
+        " cushion, blanket, clock, mirror, painting, vase, candle, piano, radio, book, newspaper,"
+        " photo album, umbrella, fern, rocking horse",
         f"{_FAMILY}, musician, electrician",
         "dog, cat, kitten, puppy, hamster, parrot",
     ),
@@ -66,9 +66,9 @@ DOMAINS: dict[str, DomainText] = {
         "work",
         "indoors",
         "in office, in meeting room, in reception area, in copy room",
-        "desk, chair, laptop, phone, printer, keyboard, monitor, calculator, stapler, pen, pencil, ruler,"
-        " notebook, folder, envelope, letter, calendar, briefcase, lamp, fan, cupboard, notice board,"
-        " projector, mug",
+        "desk, chair, key, laptop, phone, printer, keyboard, monitor, calculator, stapler, pen, pencil,"
+        " ruler, notebook, folder, envelope, letter, calendar, briefcase, lamp, fan, cupboard,"
+        " notice board, projector, mug",
         "man, woman, secretary, engineer, teacher, student, janitor, electrician, photographer, artist,"
         " doctor, tourist",
         "dog, cat, parrot, puppy",
@@ -87,9 +87,9 @@ DOMAINS: dict[str, DomainText] = {
         "learning",
         "indoors",
         "in classroom, in school corridor, in study hall, in computer lab",
-        "desk, chair, blackboard, globe, map, book, notebook, pencil, ruler, backpack, poster, clock,"
-        " projector, laptop, sketchbook, dictionary, bookshelf, calculator, lunch box, notice board, easel,"
-        " puzzle, pen, robot",
+        "desk, chair, trophy, blackboard, globe, map, book, notebook, pencil, ruler, backpack, poster,"
+        " clock, projector, laptop, sketchbook, dictionary, bookshelf, calculator, lunch box, notice board,"
+        " easel, puzzle, pen, robot",
         "teacher, boy, girl, child, student, teenager, man, woman, janitor, artist, librarian, photographer",
         "hamster, rabbit, parrot, turtle, dog",
     ),
@@ -128,9 +128,9 @@ DOMAINS: dict[str, DomainText] = {
         "town",
         "outdoors",
         "on street, on street corner, in alley, on avenue",
-        "car, bus, truck, van, taxi, bicycle, motorcycle, scooter, tram, ambulance, fire engine,"
-        " traffic light, lamp post, sign, mailbox, bench, trash can, phone booth, kiosk, house, shop,"
-        " stroller, tree, church",
+        "car, puddle, tower, garage, bus, truck, van, taxi, bicycle, motorcycle, scooter, tram, ambulance,"
+        " fire engine, traffic light, lamp post, sign, mailbox, bench, trash can, phone booth, kiosk,"
+        " house, shop, stroller, tree, church",
         f"{_VISITORS}, police officer, cyclist, firefighter, jogger, commuter",
         "dog, cat, pigeon, crow, sparrow",
     ),
@@ -139,8 +139,8 @@ DOMAINS: dict[str, DomainText] = {
         "outdoors",
         "at market, on village square, at flea market, in shopping street",
         "market stall, basket, crate, apple, pear, tomato, pepper, melon, plum, mango, carrot, onion,"
-        " potato, cabbage, lemon, banana, peach, pumpkin, fish, scale, cart, umbrella, shopping cart, sack,"
-        " barrel, flowerpot",
+        " potato, cucumber, cabbage, lemon, banana, peach, pumpkin, fish, scale, cart, umbrella,"
+        " shopping cart, sack, barrel, flowerpot",
         f"{_VISITORS}, shopkeeper, farmer, chef, baker, photographer",
         "dog, cat, pigeon, chicken, goose, seagull",
     ),
@@ -158,9 +158,9 @@ DOMAINS: dict[str, DomainText] = {
         "town",
         "indoors",
         "in cafe, in bakery, in restaurant, in tea room",
-        "table, chair, counter, cup, mug, saucer, teapot, plate, tray, cake, cookie, muffin, croissant,"
-        " pretzel, sandwich, pizza, pancake, menu, napkin, vase, cash register, laptop, newspaper, candle,"
-        " display case",
+        "table, tablecloth, chair, counter, cup, mug, saucer, teapot, plate, tray, cake, cookie, muffin,"
+        " croissant, pretzel, sandwich, pizza, pancake, menu, napkin, vase, cash register, laptop,"
+        " newspaper, candle, display case",
         f"{_VISITORS}, waiter, chef, baker, musician",
         "dog, cat, puppy, parrot",
     ),
@@ -208,8 +208,8 @@ DOMAINS: dict[str, DomainText] = {
         "country",
         "outdoors",
         "at campsite, on meadow, by mountain lake, in canyon",
-        "tent, tree stump, sleeping bag, lantern, backpack, camper, hammock, picnic table, log, canoe, kayak,"
-        " pot, kettle, fishing rod, axe, guitar, mug, blanket, map, pocketknife, barbecue, cactus,"
+        "tent, tree stump, sleeping bag, lantern, backpack, camper, hammock, picnic table, log, canoe,"
+        " kayak, pot, kettle, fishing rod, axe, guitar, mug, blanket, map, pocketknife, barbecue, cactus,"
         " deckchair, bicycle",
         "hiker, man, woman, boy, girl, child, teenager, photographer, tourist, grandfather, musician,"
         " cyclist",

@@ -1,6 +1,6 @@
 """Nouns and what they may be said to be. Data only.
 
-Within a string, entries are separated by commas; `=` joins synonyms of one concept; `_` stands for a space.
+Within a string, entries are separated by commas; `=` joins synonyms of one concept.
 No surface belongs to two concepts of one slot: the proof that captions never repeat rests on it.
 """
 
@@ -218,9 +218,9 @@ NOUNS: dict[str, str] = {
     " phone booth=phone box/3, scarecrow/2, beehive/1, birdhouse/1, crate/1u, box/1u, chest=trunk/1u,"
     " buoy/1, spotlight=floodlight/1, music stand/1, podium/2, candle/0, candlestick/0, trophy/0, bell/0,"
     " barbecue=grill/2, snowman:snowmen/2, market stall/3, cage/2, trough/2u, turnstile/3,"
-    " climbing frame=jungle gym/3, display case/2, first aid kit/1, screen/2, basketball hoop/3,"
-    " surfboard/2, snowboard/1, ski pole/1, helmet/0",
-    "hanging": "mirror/1, window/3, door/3, clock/1, poster/1, painting/1, map/1, banner/1, chandelier/1,"
+    " climbing frame=jungle gym/3, display case/2, first aid kit/1, window/3, door/3, screen/2,"
+    " basketball hoop/3, surfboard/2, snowboard/1, ski pole/1, helmet/0",
+    "hanging": "mirror/1, clock/1, poster/1, painting/1, map/1, banner/1, chandelier/1,"
     " notice board=bulletin board/2, wreath/1",
     "toy": "ball/0, doll/0, teddy bear/0, balloon/0, toy car/0, puzzle/0, rocking horse/2, dollhouse/1,"
     " frisbee/0, hula hoop/1, beach ball/0, soccer ball/0, toy train/0, robot/1, skipping rope=jump rope/0,"
