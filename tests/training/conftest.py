@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -246,3 +247,14 @@ def nursery():
     server = Nursery()
     yield server
     server.close()
+
+
+@pytest.fixture
+def memory_path(tmp_path):
+    """A folder in memory where there is one: syncing every step's state to a disk takes most of a run's time."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)

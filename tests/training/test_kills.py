@@ -1,10 +1,8 @@
 """Trainers are real processes here and die by SIGKILL; what they leave must not show in any byte."""
 
 import itertools
-import os
 import random
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -80,17 +78,6 @@ def long_spec(world) -> dict:
     return world.changed(training={"epochs": 12, "state_every": 1, "evaluate_at": [0.05, 0.2, 0.4, 0.6, 1.0]})
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A folder in memory where there is one: syncing 120 saves to a disk takes most of a run's time."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as name:
-        yield Path(name)
-
-
 @pytest.fixture(scope="module")
 def undisturbed_long(nursery, world, long_spec, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("long")
@@ -98,29 +85,29 @@ def undisturbed_long(nursery, world, long_spec, tmp_path_factory) -> Path:
     return folder / "run"
 
 
-def test_a_few_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, folder):
+def test_a_few_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, memory_path):
     generator = random.Random(1)
     moments = [
         *(at_random(generator), at_once_after(3), inside_a_save),
         *(at_an_epoch_edge, at_random(generator), at_random(generator)),
     ]
-    steps = kill_at(nursery, world, long_spec, folder, moments)
+    steps = kill_at(nursery, world, long_spec, memory_path, moments)
     assert steps == sorted(steps)
     assert steps[0] > 0 and steps[-1] < 120
-    assert_same_bytes(folder / "run", undisturbed_long)
-    assert not (folder / "state").exists()
+    assert_same_bytes(memory_path / "run", undisturbed_long)
+    assert not (memory_path / "state").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_twenty_five_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, folder, seed):
+def test_twenty_five_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, memory_path, seed):
     generator = random.Random(seed)
     kinds = itertools.cycle(
         [at_random(generator), inside_a_save, at_random(generator), at_once_after(1), at_an_epoch_edge]
     )
-    steps = kill_at(nursery, world, long_spec, folder, list(itertools.islice(kinds, 25)))
+    steps = kill_at(nursery, world, long_spec, memory_path, list(itertools.islice(kinds, 25)))
     assert any(step % STEPS_AN_EPOCH == 0 for step in steps)
-    assert_same_bytes(folder / "run", undisturbed_long)
+    assert_same_bytes(memory_path / "run", undisturbed_long)
 
 
 @pytest.mark.slow

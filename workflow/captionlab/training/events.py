@@ -15,7 +15,7 @@ from captionlab.errors import CaptionlabError
 
 try:
     from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
     from tensorboard.summary.writer.record_writer import RecordWriter
 except ImportError:
@@ -92,10 +92,16 @@ def _opening(hyperparameters: Mapping[str, Any]) -> Iterator[Any]:
             start.hparams[name].number_value = value
         else:
             start.hparams[name].string_value = str(value)
-    content = plugin_data_pb2.HParamsPluginData(session_start_info=start)
+    content = plugin_data_pb2.HParamsPluginData(
+        session_start_info=start, version=metadata.PLUGIN_DATA_VERSION
+    )
+    # The package's own function for this serialises a map in an order that changes from process to process.
+    plugin = SummaryMetadata.PluginData(
+        plugin_name=metadata.PLUGIN_NAME, content=content.SerializeToString(deterministic=True)
+    )
     value = Summary.Value(
         tag=metadata.SESSION_START_INFO_TAG,
-        metadata=metadata.create_summary_metadata(content),
+        metadata=SummaryMetadata(plugin_data=plugin),
         tensor=metadata.NULL_TENSOR,
     )
     yield Event(wall_time=0.0, step=0, summary=Summary(value=[value]))
