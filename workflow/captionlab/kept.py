@@ -1,10 +1,12 @@
-"""The campaign behind a results root, from the effective config kept with the results."""
+"""A campaign outside the engine: from the config kept with its results, or from a config file."""
 
 from pathlib import Path
 
+import yaml
+
 from captionlab.campaign import Campaign, campaign_runs
-from captionlab.config import campaign_references, check_schema
-from captionlab.errors import DamagedFileError
+from captionlab.config import campaign_references, check_schema, load_campaign
+from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.files import read_json
 from captionlab.meaning import check_meaning
 
@@ -23,3 +25,19 @@ def kept_campaign(root: Path) -> Campaign:
     campaign = Campaign(config=config, runs=campaign_runs(config), references=())
     references = campaign_references(campaign)
     return Campaign(config, campaign.runs, references, stored.get("digests", {}))
+
+
+def read_campaign(configfile: Path) -> Campaign:
+    """The campaign of a config file, as the engine would read it without overrides.
+
+    Raises ConfigError when there is no such file or it is no config.
+    """
+    try:
+        config = yaml.safe_load(configfile.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{configfile} is missing: pass --configfile, the campaign that would run now"
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{configfile} is not YAML ({' '.join(str(error).split())})") from None
+    return load_campaign(config)

@@ -1,19 +1,20 @@
 """The audit: every artifact hashed, every record held against its files, every table made again."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captionlab.campaign import Campaign
 from captionlab.errors import CaptionlabError
 from captionlab.files import read_json, sha256_file, versions
 from captionlab.provenance import checks
 from captionlab.provenance.accepted import accepted_file, read_accepted
 from captionlab.provenance.census import CENSUS
+from captionlab.provenance.currency import check_code, check_specs
 from captionlab.provenance.engine import METADATA, EngineRecord, below_root, records_below
 from captionlab.provenance.evidence import EXIT_CODES, Evidence, Finding, gather, listed
-from captionlab.provenance.fingerprint import PACKAGE_ROOT, explain_change, fingerprints, module_digests
+from captionlab.provenance.fingerprint import PACKAGE_ROOT
 from captionlab.provenance.kinds import recording_step
 from captionlab.provenance.lineage import Lineage
 from captionlab.provenance.rendered import TracedCell, check_tables
@@ -54,6 +55,7 @@ def audit(
     root: Path,
     spec: Mapping[str, Any],
     *,
+    campaign: Campaign | None = None,
     package_root: Path = PACKAGE_ROOT,
     metadata: Path | None = None,
     cache: Path | None = None,
@@ -62,9 +64,10 @@ def audit(
 ) -> Audit:
     """Audit a results root.
 
-    `spec` is {"tables": the spec of `render_final`}; without "tables" no table is made again. `metadata` is
-    the engine's folder of records, `cache` a digest cache (None reads every byte), `syntax_cache` that of the
-    fingerprints, `lock` a committed record that must agree. Imports no torch; writes nothing but caches.
+    `spec` is {"tables": the spec of `render_final`}; without "tables" no table is made again. `campaign` is the
+    one that would run now: recorded specs are held against it. `metadata` is the engine's folder of records,
+    `cache` a digest cache (None reads every byte), `syntax_cache` that of the fingerprints, `lock` a committed
+    record that must agree. Imports no torch; writes nothing but the caches.
     """
     evidence = gather(root, cache)
     if lock is not None:
@@ -80,7 +83,9 @@ def audit(
     cells = check_tables(evidence, spec["tables"]) if "tables" in spec else ()
     counts["table cells traced to their JSON"] = len(cells)
     records = records_below(root, metadata) if metadata is not None else {}
-    _check_code(evidence, records, package_root, syntax_cache)
+    check_code(evidence, records, package_root, syntax_cache)
+    if campaign is not None:
+        counts["specs held against the campaign of today"] = check_specs(evidence, campaign)
     evidence.notes.extend(_version_notes(evidence))
     return Audit(
         root=root,
@@ -102,44 +107,6 @@ def _check_lock(evidence: Evidence, lock: Path) -> None:
             evidence.find("missing", path, f"is in {lock} and not on disk")
         elif evidence.digests[path] != digest:
             evidence.find("data", path, f"holds {evidence.digests[path][:12]}, {lock} has {digest[:12]}")
-
-
-def _check_code(
-    evidence: Evidence, records: Mapping[str, EngineRecord], package_root: Path, cache: Path | None
-) -> None:
-    """One finding a step whose present code is not the code that made its artifacts."""
-    made: dict[str, Counter[str]] = {}
-    for path, document in evidence.documents().items():
-        step = recording_step(path)
-        code = document.get("code") if isinstance(document, Mapping) else None
-        if step and isinstance(code, str) and code and path not in records:
-            made.setdefault(step, Counter())[code] += 1
-    for path, record in records.items():
-        if path in evidence.digests and record.step and record.code:
-            made.setdefault(record.step, Counter())[record.code] += 1
-    present = _present_steps(made, package_root)
-    now = fingerprints(present, package_root, cache)
-    for step, codes in sorted(made.items()):
-        for code, count in sorted(codes.items()):
-            if step not in now:
-                evidence.find("code", f"captionlab.steps.{step}", f"made {count} artifacts and is gone")
-            elif code != now[step]:
-                why = _changed_modules(evidence, step, code, package_root)
-                detail = f"made {count} artifacts as {code[:12]} and is now {now[step][:12]}: {why}"
-                evidence.find("code", f"captionlab.steps.{step}", detail)
-
-
-def _present_steps(steps: Mapping[str, Any], package_root: Path) -> list[str]:
-    return [step for step in sorted(steps) if (package_root / "steps" / f"{step}.py").is_file()]
-
-
-def _changed_modules(evidence: Evidence, step: str, code: str, package_root: Path) -> str:
-    census = evidence.census
-    if census is None or census.steps.get(step) != code:
-        return "which modules changed is not recorded"
-    now = module_digests(step, package_root)
-    before = {name: digest for name, digest in census.modules.items() if name in now}
-    return "; ".join(explain_change(before, now)) or "a module that it reached is gone"
 
 
 def _version_notes(evidence: Evidence) -> list[str]:

@@ -97,7 +97,7 @@ def changes(
     """
     return {
         "code": _code_changes(root, made, package_root, cache),
-        "spec": _spec_changes(made, campaign),
+        "spec": spec_changes(made.step, made.spec, campaign) if made.spec and campaign else [],
         "packages": differences(dict(made.versions), versions(*made.versions)),
         "inputs": [
             f"{path} changed" if (root / path).is_file() else f"{path} is missing"
@@ -105,6 +105,20 @@ def changes(
             if not (root / path).is_file() or sha256_file(root / path) != digest
         ],
     }
+
+
+def spec_changes(step: str, spec: Mapping[str, Any], campaign: Campaign) -> list[str]:
+    """What differs between a recorded spec and that of the same job in a campaign, a line a key.
+
+    A step without a spec of its own has no differences.
+    """
+    if step not in _SPECS:
+        return []
+    try:
+        now = parse_spec(_SPECS[step](campaign, spec))
+    except (KeyError, StopIteration, TypeError):
+        return ["the campaign does not make it"]
+    return differences(dict(spec), now)
 
 
 def _code_changes(root: Path, made: Origin, package_root: Path, cache: Path | None) -> list[str]:
@@ -122,16 +136,6 @@ def _code_changes(root: Path, made: Origin, package_root: Path, cache: Path | No
     if before is None:
         return [f"{str(made.code)[:12]} -> {now[:12]}; which modules changed is not recorded"]
     return explain_change(before, current) or ["a module that it reached is gone"]
-
-
-def _spec_changes(made: Origin, campaign: Campaign | None) -> list[str]:
-    if campaign is None or made.spec is None or made.step not in _SPECS:
-        return []
-    try:
-        now = parse_spec(_SPECS[made.step](campaign, made.spec))
-    except (KeyError, StopIteration):
-        return ["the campaign no longer makes it"]
-    return differences(dict(made.spec), now)
 
 
 def _run(campaign: Campaign, old: Mapping[str, Any]) -> Any:

@@ -2,19 +2,28 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
+from captionlab.errors import CaptionlabError
 from captionlab.files import parse_spec, write_text
+from captionlab.kept import kept_campaign, read_campaign
 from captionlab.provenance.audit import AuditError, audit
 from captionlab.provenance.engine import METADATA
 from captionlab.provenance.report import audit_markdown, finding_lines
+from captionlab.specs import table_spec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--spec` {"tables": spec of render_final}. Every byte is read unless `--digest-cache` is given."""
-    parser.add_argument("--spec", default="{}", help='{"tables": ...}: without it no table is rendered again')
+    """Every byte is read unless `--digest-cache` is given."""
+    parser.add_argument(
+        "--spec", help='{"tables": spec of render_final} (default: from the config kept in the root)'
+    )
     parser.add_argument("--code", default="", help="fingerprint of the code that this step reaches")
-    parser.add_argument("--root", required=True, type=Path, help="results root of the campaign")
-    parser.add_argument("--output", required=True, type=Path, help="the report, audit.md")
+    parser.add_argument("--root", type=Path, default=Path("results"), help="results root of the campaign")
+    parser.add_argument("--output", type=Path, help="the report (default: provenance/audit.md in the root)")
+    parser.add_argument(
+        "--configfile", type=Path, help="the campaign that would run now: specs are held against it"
+    )
     parser.add_argument("--metadata", type=Path, default=METADATA, help="the engine's folder of records")
     parser.add_argument("--digest-cache", type=Path, help="trust digests of files whose stat did not change")
     parser.add_argument("--lock", type=Path, help="a committed record (see record_lock) that must agree")
@@ -24,14 +33,25 @@ def run(args: argparse.Namespace) -> None:
     """Write the report; raises AuditError (exit code 20 to 23) when anything was found."""
     result = audit(
         args.root,
-        parse_spec(args.spec),
+        parse_spec(args.spec) if args.spec else _kept_spec(args.root),
+        campaign=read_campaign(args.configfile) if args.configfile else None,
         metadata=args.metadata,
         cache=args.digest_cache,
         lock=args.lock,
     )
-    write_text(args.output, audit_markdown(result))
+    report = args.output or args.root / "provenance" / "audit.md"
+    write_text(report, audit_markdown(result))
     for line in finding_lines(result):
         print(line)
     if result.findings:
-        raise AuditError(list(result.findings), args.output)
+        raise AuditError(list(result.findings), report)
     print(f"passed: {len(result.lineage.digests)} artifacts, {len(result.cells)} table cells")
+
+
+def _kept_spec(root: Path) -> dict[str, Any]:
+    """What the tables need, from the kept config; nothing when that is damaged, which is then a finding."""
+    try:
+        return {"tables": parse_spec(table_spec(kept_campaign(root)))}
+    except CaptionlabError as error:
+        print(f"tables are not rendered again: {error}")
+        return {}

@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
-import yaml
-
-from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
+from captionlab.kept import read_campaign
 from captionlab.provenance.changes import changes, origin
 from captionlab.provenance.engine import METADATA
 from captionlab.provenance.fingerprint import SYNTAX_CACHE
@@ -24,11 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what changed, or that nothing did."""
-    if not args.configfile.is_file():
-        raise CaptionlabError(
-            f"{args.configfile} is missing: pass --configfile, the campaign that would run now"
-        )
-    campaign = load_campaign(yaml.safe_load(args.configfile.read_text(encoding="utf-8")))
+    campaign = read_campaign(args.configfile)
     root = args.root or Path(campaign.paths.root)
     if not args.path.absolute().is_relative_to(root.absolute()):
         raise CaptionlabError(f"{args.path} is not below {root}: pass --root, the results root it belongs to")
