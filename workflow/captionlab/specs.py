@@ -95,10 +95,17 @@ def targets_spec(campaign: Campaign, chunk: str) -> str:
     if targets["kind"] == "consensus":
         spec |= {"teachers": list(campaign.teachers), "threads": campaign.config["compute"]["threads"]}
     else:
-        row = campaign.config["chunks"][chunk]
-        spec["source"] = {key: targets[key] for key in ("repo", "revision", "column") if key in targets}
-        spec["source"] |= {key: row[key] for key in ("targets_file", "targets_sha256") if key in row}
+        spec["source"] = json.loads(published_spec(campaign, chunk))
     return canonical_json(spec)
+
+
+def published_spec(campaign: Campaign, chunk: str) -> str:
+    """Where a chunk's published target vectors come from."""
+    targets, row = campaign.config["targets"], campaign.config["chunks"][chunk]
+    spec = {key: targets[key] for key in ("repo", "revision", "allow_floating", "column") if key in targets}
+    return canonical_json(
+        {**spec, "repo_type": "dataset", "file": row["targets_file"], "sha256": row.get("targets_sha256")}
+    )
 
 
 def train_spec(campaign: Campaign, run: Run) -> str:

@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> None:
         if args.published is None:
             raise ConfigError("build_targets: kind is published; give the vectors' file with --published")
         source = spec.get("source", {})
-        if "targets_sha256" in source:
-            verify_digest(args.published, source["targets_sha256"])
+        if source.get("sha256"):
+            verify_digest(args.published, source["sha256"])
         blocks = published_blocks(args.published, source.get("column"))
         write_published(args.chunk, captions, args.published, blocks, spec["target_width"])
         return

@@ -1,0 +1,35 @@
+# Published targets: one file of vectors a chunk, from a pinned repository; no teacher runs.
+rule fetch_targets:
+    output:
+        temp(PATHS.chunk("published.safetensors")),
+    log:
+        PATHS.log("fetch_targets/{chunk}"),
+    benchmark:
+        PATHS.benchmark("fetch_targets/{chunk}")
+    params:
+        spec=lambda wildcards: specs.published_spec(CAMPAIGN, wildcards.chunk),
+        code=FINGERPRINTS["fetch_hub_file"],
+    shell:
+        "python -m captionlab fetch_hub_file --spec {params.spec:q} --code {params.code}"
+        " --output {output} > {log} 2>&1"
+
+
+rule build_targets:
+    input:
+        facts=PATHS.chunk("captions.json"),
+        captions=ancient(PATHS.chunk("captions.parquet")),
+        published=ancient(rules.fetch_targets.output),
+    output:
+        targets=PATHS.chunk("targets.npy"),
+        manifest=PATHS.chunk("manifest.json"),
+    log:
+        PATHS.log("build_targets/{chunk}"),
+    benchmark:
+        PATHS.benchmark("build_targets/{chunk}")
+    params:
+        chunk=subpath(output.manifest, parent=True),
+        spec=lambda wildcards: specs.targets_spec(CAMPAIGN, wildcards.chunk),
+        code=FINGERPRINTS["build_targets"],
+    shell:
+        "python -m captionlab build_targets --spec {params.spec:q} --code {params.code}"
+        " --chunk {params.chunk} --published {input.published} > {log} 2>&1"
