@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from captionlab.config import load_campaign
 from captionlab.expected import expected_artifacts
-from captionlab.files import read_json, write_json
+from captionlab.files import write_json
+from captionlab.kept import kept_campaign
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,5 +17,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the list as JSON."""
-    campaign = load_campaign(read_json(args.config)["config"])
+    campaign = kept_campaign(args.config.parent)
     write_json(args.output, expected_artifacts(campaign))
