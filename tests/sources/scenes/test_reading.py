@@ -108,7 +108,8 @@ def readings(sentence):
             if kind is Standing:
                 facts.add((*setting, *nouns, WAYS[found["R"]]))
             elif kind is Group:
-                facts.add((*setting, *nouns))
+                # A group is two or more: "a sparrow stands" tells what a sparrow does.
+                facts |= {(*setting, *nouns)} if nouns[0][2] > 1 else set()
             else:
                 verbs = (
                     lexicon.ACTIVITIES[nouns[0][0].being]

@@ -68,7 +68,7 @@ IRREGULAR: dict[str, tuple[str, str]] = {
 # holds them.
 RELATIONS: dict[str, tuple[str, str, str]] = {
     "beside": ("beside, next to, alongside", "", "near"),
-    "near": ("near, close to, not far from", "far", "beside"),
+    "near": ("near, close to, a short way from", "far", "beside"),
     "far": ("far from, a long way from", "near", ""),
     "front": ("in front of, directly in front of", "behind", "opposite"),
     "behind": ("behind, directly behind", "front", ""),
