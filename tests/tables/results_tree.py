@@ -45,6 +45,8 @@ def spec(published_size: bool = True) -> dict[str, Any]:
         "suites": [{"name": name, "label": name, "role": "test"} for name in SUITES],
         "development_suite": {"name": "STS-B-dev", "label": "STS-B"},
         "screen_suites": ["STS-B"],
+        "chunks": ["000", "060", "061"],
+        "teachers": ["minilm-l6", "minilm-l3"],
         "ceiling": 64,
         "caption_ceiling": 256,
     }
@@ -61,6 +63,9 @@ def write_tree(root: Path, plan: dict[str, Any]) -> None:
         write_json(file, _suites({"kind": "teacher", "name": reference["name"]}, scores, None if own else 64))
     for place, name in enumerate((*SUITES, "STS-B-dev")):
         write_json(root / "suites" / f"{name}.json", _suite(name, PAIRS.get(name, 1500), place))
+    for chunk in plan.get("chunks", ()):
+        write_json(root / "chunks" / chunk / "manifest.json", _manifest(chunk))
+    write_json(root / "selection" / "screen.json", {"selected": {"option": "key"}, "decided_by": "mean"})
     write_json(root / "teachers" / "alignment.json", _alignment())
     write_json(root / "statistics" / "suites.json", _statistics(plan))
     chosen = {"recipe": "larger", "option": "relative-16", "seed": 1}
@@ -161,11 +166,18 @@ def _scores(run: dict[str, Any]) -> dict[str, float]:
     return {row["suite"]: float(row["value"]) for row in rows}
 
 
+def _manifest(chunk: str) -> dict[str, Any]:
+    tokens = {"total": 30_000_000, "mean": 60.0, "median": 52.0, "p95": 140.0, "max": 900, "over_128": 31_000}
+    files = {"captions.parquet": {"sha256": "ee" * 32, "bytes": 1}}
+    return {"chunk": chunk, "rows": 500_000, "tokens": tokens, "files": files}
+
+
 def _alignment() -> dict[str, Any]:
     return {
         "fit": {"chunks": ["000"], "rows": 500_000},
-        "iterations": 9,
-        "residual": [0.5, 0.41, 0.4, 0.399],
+        "iterations": 3,
+        "residual": 0.399,
+        "residuals": [0.5, 0.41, 0.4, 0.399],
         "teachers": {
             "minilm-l6": {"cosine_before": 0.11, "cosine_after": 0.91},
             "minilm-l3": {"cosine_before": 0.07, "cosine_after": 0.89},

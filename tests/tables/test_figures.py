@@ -33,7 +33,7 @@ def test_a_figure_is_drawn_twice_alike_and_opaque(plan, results, name):
     assert (pixels[..., 3] == 255).all()
     assert tuple(pixels[0, 0]) == (255, 255, 255, 255)
     assert "Software" not in image.info
-    assert len(np.unique(pixels.reshape(-1, 4), axis=0)) > 10
+    assert (pixels[..., :3].min(axis=2) < 128).mean() > 0.002
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "stages"])

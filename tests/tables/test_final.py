@@ -180,3 +180,15 @@ def test_other_suites_are_not_compared(tree, tmp_path):
 def test_a_spec_without_a_key_is_refused(plan_spec):
     with pytest.raises(CaptionlabError, match="lacks the key 'suites'"):
         plan_from_spec({key: value for key, value in plan_spec.items() if key != "suites"})
+
+
+def test_hygiene_stands_in_the_document_only_where_it_is_declared(tree, tmp_path):
+    spec = tree.spec()
+    assert "## Data hygiene" not in rendered(plan_from_spec(spec), tmp_path)
+    text = rendered(plan_from_spec({**spec, "hygiene": True}), tmp_path)
+    assert "## Data hygiene" in text
+    assert "| in several chunks | – | missing | missing |" in text
+
+
+def test_chunks_print_rows_and_lengths(plan, results):
+    assert "| 000 | 500,000 | 30,000,000 | 60.0 | 52.0 | 140.0 | 900 | 31,000 |" in rendered(plan, results)

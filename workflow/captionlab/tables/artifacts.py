@@ -63,6 +63,11 @@ def pointer(*keys: str | int) -> str:
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
+def manifest_file(chunk: str) -> str:
+    """The manifest of a chunk: its counts, digests and targets."""
+    return f"chunks/{chunk}/manifest.json"
+
+
 def run_record(run: PlannedRun) -> str:
     """The file that a run writes about itself."""
     return f"runs/{run.place}/run.json"
@@ -104,6 +109,7 @@ def reference_file(name: str) -> str:
 
 
 SELECTION_FILE = "selection/larger.json"
+SCREEN_SELECTION_FILE = "selection/screen.json"
 STATISTICS_FILE = "statistics/suites.json"
 ALIGNMENT_FILE = "teachers/alignment.json"
 DUPLICATES_FILE = "hygiene/duplicates.json"

@@ -1,8 +1,9 @@
 """final.md: the campaign's summary and all its tables as one document, the same for Markdown and HTML."""
 
 from captionlab.tables import comparison, frames, screen, uncertainty
-from captionlab.tables.artifacts import SELECTION_FILE, Artifacts
+from captionlab.tables.artifacts import SCREEN_SELECTION_FILE, SELECTION_FILE, Artifacts
 from captionlab.tables.cells import Frame, Section
+from captionlab.tables.hygiene import hygiene
 from captionlab.tables.plan import Plan, Recipe
 from captionlab.tables.prose import note
 from captionlab.tables.render import markdown
@@ -14,12 +15,14 @@ def document(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
         Section(f"Campaign `{plan.campaign}`", 1, summary(plan, artifacts)),
         Section("Final sentence benchmarks", 2, (), (frames.benchmarks(plan, artifacts),)),
         Section("Suites", 3, (), (frames.suite_sizes(plan, artifacts),)),
+        Section("Caption chunks", 3, (), (frames.chunks(plan, artifacts),)),
         Section("Pair test means", 2, (), (frames.pair_means(plan, artifacts),)),
         Section("Development", 2, (), (frames.development(plan, artifacts),)),
         Section("Caption geometry", 2, (), (frames.geometry(plan, artifacts),)),
         *screen_sections(plan, artifacts),
         Section("Uncertainty", 2, (), uncertainty.uncertainty(plan, artifacts)),
         Section("Beside the published numbers", 2, (comparison.remark(plan),), _beside(plan, artifacts)),
+        *_hygiene(plan, artifacts),
         Section("How each number is made", 2, methods(plan, artifacts)),
     )
 
@@ -34,7 +37,7 @@ def screen_sections(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
     if on_suites.rows:
         read = (*read, on_suites)
     return (
-        Section("Screen", 2, (), screened),
+        Section("Screen", 2, (_screen_sentence(artifacts),), screened),
         Section("Lookup reading", 2, (), read),
     )
 
@@ -81,6 +84,13 @@ def selection_sentence(artifacts: Artifacts) -> str:
     return note("selected", place=place, decided_by=selection["decided_by"])
 
 
+def _screen_sentence(artifacts: Artifacts) -> str:
+    selection = artifacts.document(SCREEN_SELECTION_FILE)
+    if selection is None:
+        return "First in the screen: missing."
+    return note("screened", option=selection["selected"]["option"], decided_by=selection["decided_by"])
+
+
 def methods(plan: Plan, artifacts: Artifacts) -> tuple[str, ...]:
     """How the numbers of each table come about."""
     return (
@@ -95,6 +105,10 @@ def methods(plan: Plan, artifacts: Artifacts) -> tuple[str, ...]:
 
 def _beside(plan: Plan, artifacts: Artifacts) -> tuple[Frame, ...]:
     return (comparison.beside_published(plan, artifacts),) if comparison.has_twins(plan) else ()
+
+
+def _hygiene(plan: Plan, artifacts: Artifacts) -> tuple[Section, ...]:
+    return (Section("Data hygiene", 2, (), hygiene(plan, artifacts)),) if plan.hygiene else ()
 
 
 def _size(plan: Plan) -> str:

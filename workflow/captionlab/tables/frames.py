@@ -7,6 +7,7 @@ from captionlab.tables.artifacts import (
     Artifacts,
     development_file,
     geometry_file,
+    manifest_file,
     reference_file,
     suites_file,
 )
@@ -94,6 +95,30 @@ def suite_sizes(plan: Plan, artifacts: Artifacts) -> Frame:
         cells = (text(suite.label), text(suite.role), *counts, *gold, artifacts.cell(file, "sha256"))
         rows.append(Row(cells))
     return Frame("suites", "Sentence suites", columns, tuple(rows))
+
+
+def chunks(plan: Plan, artifacts: Artifacts) -> Frame:
+    """What each chunk holds: rows, token counts with both special tokens, and the digest of its captions."""
+    columns = (
+        Column("chunk", "Chunk"),
+        Column("rows", "Rows"),
+        Column("tokens_total", "Tokens"),
+        Column("tokens_mean", "Mean", 1),
+        Column("tokens_median", "Median", 1),
+        Column("tokens_p95", "95%", 1),
+        Column("tokens_max", "Longest"),
+        Column("over_128", ">128 tokens"),
+        Column("captions_sha256", "Captions SHA-256", machine_only=True),
+        Column("manifest_sha256", "Manifest SHA-256", machine_only=True),
+    )
+    rows = []
+    for chunk in plan.chunks:
+        file = manifest_file(chunk)
+        keys = ("total", "mean", "median", "p95", "max", "over_128")
+        cells = [artifacts.cell(file, "rows"), *(artifacts.cell(file, "tokens", key) for key in keys)]
+        digest = artifacts.cell(file, "files", "captions.parquet", "sha256")
+        rows.append(Row((text(chunk), *cells, digest, text(artifacts.digest(file)))))
+    return Frame("chunks", "Caption chunks", columns, tuple(rows), (note("chunks"),))
 
 
 def pair_means(plan: Plan, artifacts: Artifacts) -> Frame:

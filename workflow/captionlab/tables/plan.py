@@ -61,7 +61,10 @@ class Suite:
 
 @dataclass(frozen=True)
 class Plan:
-    """The campaign as the tables see it. `model` holds the encoder's sizes as configured."""
+    """The campaign as the tables see it.
+
+    `model` holds the encoder's sizes as configured; `hygiene` says whether duplicates are counted for final.md.
+    """
 
     campaign: str
     published_size: bool
@@ -77,6 +80,7 @@ class Plan:
     chunks: tuple[str, ...] = ()
     teachers: tuple[str, ...] = ()
     screen_suites: tuple[str, ...] = ()
+    hygiene: bool = False
 
     def stage(self, name: str) -> tuple[PlannedRun, ...]:
         """The runs of one stage, in campaign order."""
@@ -123,6 +127,7 @@ def plan_from_spec(spec: Mapping[str, Any]) -> Plan:
             chunks=tuple(spec.get("chunks", ())),
             teachers=tuple(spec.get("teachers", ())),
             screen_suites=tuple(spec.get("screen_suites", ())),
+            hygiene=bool(spec.get("hygiene", False)),
         )
     except KeyError as error:
         raise CaptionlabError(

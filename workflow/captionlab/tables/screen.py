@@ -55,7 +55,7 @@ def screen(plan: Plan, artifacts: Artifacts) -> Frame:
     for run in plan.stage(SCREEN):
         cells = tuple(artifacts.cell(development_file(run), key) for key in keys)
         rows.append(Row((*_keys(run), harmonics_cell(artifacts, run), *cells)))
-    return Frame("screen", "Screen", columns, tuple(rows))
+    return Frame("screen", "Screen runs", columns, tuple(rows))
 
 
 def screen_means(plan: Plan, artifacts: Artifacts) -> Frame:
@@ -117,7 +117,7 @@ def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
         removed = tuple(_removed(artifacts, file, key) for key in ("accuracy", "mean_probability"))
         rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), *cells, *removed)))
     columns = (*_KEYS, Column("stage", "Stage"), Column("rows", "Rows"), *_READING_COLUMNS)
-    return Frame("lookup", "Lookup reading", columns, tuple(rows), (note("lookup"),))
+    return Frame("lookup", "Lookup reading of development captions", columns, tuple(rows), (note("lookup"),))
 
 
 def lookup_suites(plan: Plan, artifacts: Artifacts) -> Frame:
