@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from captionlab.errors import ConfigError
 from captionlab.training.order import chunk_order, place, row_order, rows_of_step, steps, steps_per_epoch
 
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SIZES = st.lists(st.integers(5, 40), min_size=1, max_size=4)
 
 
@@ -26,6 +27,7 @@ def test_a_chunk_smaller_than_a_batch_is_refused():
         steps_per_epoch([9, 7], 8)
 
 
+@UNHURRIED
 @given(SIZES, st.integers(1, 5), st.integers(0, 2**31))
 def test_an_epoch_shows_each_kept_row_once_and_never_mixes_chunks(sizes, batch, seed):
     whole = steps_per_epoch(sizes, batch)
@@ -42,6 +44,7 @@ def test_an_epoch_shows_each_kept_row_once_and_never_mixes_chunks(sizes, batch, 
             assert {*rows} <= {*range(sizes[chunk])}
 
 
+@UNHURRIED
 @given(SIZES, st.integers(1, 5), st.integers(0, 2**31), st.integers(1, 60))
 def test_a_step_depends_on_nothing_asked_before(sizes, batch, seed, step):
     row_order.cache_clear()

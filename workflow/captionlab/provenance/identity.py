@@ -57,7 +57,7 @@ def mismatches(record: Path, wanted_identity: str) -> list[str] | None:
             for name, entry in sorted(outputs.items())
             if not _matches(record.parent / name, entry)
         ]
-    except (DamagedFileError, MissingFileError, KeyError, TypeError, ValueError):
+    except (DamagedFileError, MissingFileError, OSError, KeyError, TypeError, ValueError, RecursionError):
         return [f"{record} is damaged"]
 
 

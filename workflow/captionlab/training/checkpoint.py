@@ -7,6 +7,7 @@ lie beside them as `weights-<step>.safetensors` and are named, with digests, in 
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ RANDOM_FILE = "rng.json"
 _HISTORY_FILE = "history.jsonl"
 _INDEX_FILE = "state.json"
 _KEPT = 2
+_MALFORMED = (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError)
 _GENERATION = re.compile(r"gen-(\d{8})")
 
 
@@ -145,37 +147,38 @@ def discard(folder: Path) -> None:
 
 
 def _load(folder: Path, path: Path, key: Mapping[str, Any]) -> Snapshot:
-    index = _read_index(path)
-    if changed := differences(index["key"], dict(key)):
-        raise IdentityError(
-            f"the training state in {folder} belongs to another run ({'; '.join(changed)}): "
-            f"delete {folder} to train anew, or undo the change to resume"
+    try:
+        index = _read_index(path)
+        if changed := differences(index["key"], dict(key)):
+            raise IdentityError(
+                f"the training state in {folder} belongs to another run ({'; '.join(changed)}): "
+                f"delete {folder} to train anew, or undo the change to resume"
+            )
+        for name, entry in index["files"].items():
+            _check(path / name, entry)
+        for entry in index["weights"].values():
+            _check(folder / entry["file"], entry)
+        return Snapshot(
+            index["step"],
+            read_tensors(path / STATE_FILE),
+            read_json(path / RANDOM_FILE),
+            history.parse((path / _HISTORY_FILE).read_bytes()),
+            index["weights"],
         )
-    for name, entry in index["files"].items():
-        _check(path / name, entry)
-    for entry in index["weights"].values():
-        _check(folder / entry["file"], entry)
-    return Snapshot(
-        index["step"],
-        read_tensors(path / STATE_FILE),
-        read_json(path / RANDOM_FILE),
-        history.parse((path / _HISTORY_FILE).read_bytes()),
-        index["weights"],
-    )
+    except _MALFORMED as error:
+        raise DamagedFileError(f"{path} is damaged ({type(error).__name__})") from None
 
 
 def _read_index(path: Path) -> dict[str, Any]:
     name = path / _INDEX_FILE
-    if not name.is_file():
-        raise DamagedFileError(f"{name} is missing")
-    content = read_json(name)
     try:
-        index, seal = dict(content["index"]), content["sha256"]
-        whole = seal == _seal(index) and path.name == generation(path.parent, index["step"]).name
-    except (KeyError, TypeError, ValueError):
+        content = json.loads(name.read_text(encoding="utf-8"))
+        index = dict(content["index"])
+        whole = content["sha256"] == _seal(index) and path.name == generation(path.parent, index["step"]).name
+    except _MALFORMED:
         whole = False
     if not whole:
-        raise DamagedFileError(f"{name} is damaged")
+        raise DamagedFileError(f"{name} is damaged or missing")
     return index
 
 

@@ -39,7 +39,7 @@ def restore(states: dict[str, Any]) -> None:
         torch.set_rng_state(_tensor(states["torch"]))
         if states["cuda"]:
             torch.cuda.set_rng_state_all([_tensor(state) for state in states["cuda"]])
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise DamagedFileError(f"the saved random states cannot be restored ({error})") from None
 
 
