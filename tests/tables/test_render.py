@@ -47,7 +47,12 @@ def test_latex_escapes_and_uses_booktabs():
     assert r"Model & n & Score\_1 \& 2 & Gain \\" in written
     assert r"100\% of \{c\} & missing & 0.123 (7 of 8) & +0.12 \\" in written
     assert written.index(r"\toprule") < written.index(r"\midrule") < written.index(r"\bottomrule")
-    assert r"\textbf{a|b}" in written
+    assert r"\textbf{a\textbar{}b}" in written
+
+
+def test_long_text_wraps_in_latex():
+    frame = Frame("f", "f", (Column("x", "x"),), (Row((text("word " * 20),)),))
+    assert r"\begin{tabular}{p{0.22\linewidth}}" in latex(frame)
 
 
 def test_a_number_that_rounds_to_nothing_has_no_minus():

@@ -11,11 +11,9 @@ import jinja2
 from markupsafe import Markup
 
 from captionlab.tables.artifacts import Artifacts
-from captionlab.tables.cells import MISSING, Frame, Row, Section
+from captionlab.tables.cells import Frame, Row, Section
 from captionlab.tables.lineage import Ledger, facts
-from captionlab.tables.render import is_numeric, shown, visible
-
-_LONG = 60
+from captionlab.tables.render import is_long, is_numeric, shown, visible
 
 
 def page(sections: Sequence[Section], artifacts: Artifacts, figures: Mapping[str, bytes]) -> str:
@@ -82,8 +80,7 @@ def _row(frame: Frame, row: Row, styles: Mapping[int, str], ledger: Ledger) -> d
 def _style(frame: Frame, place: int) -> str:
     if is_numeric(frame, place):
         return "number"
-    longest = max((len(str(row.cells[place].value or MISSING)) for row in frame.rows), default=0)
-    return "long" if longest > _LONG else ""
+    return "long" if is_long(frame, place) else ""
 
 
 def _lineage(ledger: Ledger, artifacts: Artifacts) -> list[dict[str, Any]]:

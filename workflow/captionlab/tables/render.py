@@ -5,6 +5,7 @@ import io
 
 from captionlab.tables.cells import MISSING, Cell, Column, Frame, Row
 
+_LONG = 60
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -16,6 +17,7 @@ _LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "×": r"$\times$",
@@ -88,7 +90,7 @@ def comma_separated(frame: Frame) -> str:
 def latex(frame: Frame) -> str:
     """A booktabs `table` environment with the frame's title as caption; needs `\\usepackage{booktabs}`."""
     columns = visible(frame)
-    letters = "".join("r" if is_numeric(frame, place) else "l" for place, _ in columns)
+    letters = "".join(_letter(frame, place) for place, _ in columns)
     lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex_text(frame.title)}}}"]
     lines += [rf"\label{{tab:{frame.name}}}", rf"\begin{{tabular}}{{{letters}}}", r"\toprule"]
     lines += [" & ".join(_latex_text(column.heading) for _, column in columns) + r" \\", r"\midrule"]
@@ -101,6 +103,13 @@ def latex(frame: Frame) -> str:
     return "\n".join(lines) + "\n"
 
 
+def is_long(frame: Frame, place: int) -> bool:
+    """Whether a column holds text that has to wrap."""
+    return any(
+        isinstance(row.cells[place].value, str) and len(row.cells[place].value) > _LONG for row in frame.rows
+    )
+
+
 def visible(frame: Frame) -> list[tuple[int, Column]]:
     """The columns that readers see, each with its place in a row."""
     return [(place, column) for place, column in enumerate(frame.columns) if not column.machine_only]
@@ -110,6 +119,12 @@ def is_numeric(frame: Frame, place: int) -> bool:
     """Whether a column holds numbers (and gaps) rather than labels."""
     cells = [row.cells[place] for row in frame.rows]
     return any(cell.number is not None for cell in cells) or frame.columns[place].decimals is not None
+
+
+def _letter(frame: Frame, place: int) -> str:
+    if is_numeric(frame, place):
+        return "r"
+    return r"p{0.22\linewidth}" if is_long(frame, place) else "l"
 
 
 def _bounded(cell: Cell) -> tuple[str, str, str]:
