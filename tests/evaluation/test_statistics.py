@@ -91,6 +91,7 @@ def test_five_seeds_widen_the_interval_by_their_spread():
     assert (both["over"], items["over"]) == ("seeds and items", "items")
     assert both["without_smallest"] is None
     mixed = [*(Member(name, "m", None) for name in noises), Member("m/0", "n", None)]
+    assert summarise(draws, mixed, 0, None)["seeds"][1]["spread"] is None
     assert summarise(draws, mixed, 0, None)["differences"][0]["over"] == "seeds and items of A, items of B"
     values = [draws[name][0][0] for name in noises]
     # The seeds' own standard error (n in its variance, as a bootstrap has it) is far above the items' here.

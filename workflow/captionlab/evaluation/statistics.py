@@ -170,7 +170,8 @@ def _group_draws(draws: Draws, name: str, models: Sequence[str], seed: int) -> D
 
 def _seed_values(draws: Draws, name: str, models: Sequence[str]) -> dict[str, Any]:
     values = [float(draws[model][0].mean()) for model in models]
-    return {"group": name, "models": list(models), "values": values, "spread": max(values) - min(values)}
+    spread = max(values) - min(values) if len(values) > 1 else None
+    return {"group": name, "models": list(models), "values": values, "spread": spread}
 
 
 @dataclass(frozen=True)
