@@ -10,15 +10,37 @@ import torch
 from safetensors.torch import save_file
 
 from captionlab.chunks.tokenizer import build_tokenizer
+from captionlab.chunks.write import write_chunk
+from captionlab.sources.captions import CaptionSource
+from captionlab.sources.directory import Caption
 from captionlab.targets.bert import BertConfig
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", "##a", "##b", "red", "dog", "runs"]
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    *"abcdefghijklmnopqrstuvwxyz",
+    "##a",
+    "##b",
+    "red",
+    "dog",
+    "runs",
+]
 TINY = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24}
 
 
 def tiny_config() -> BertConfig:
     return BertConfig(
-        vocabulary=len(WORDS), width=16, layers=2, heads=4, ffn=24, positions=32, types=2, layer_norm_eps=1e-12
+        vocabulary=len(WORDS),
+        width=16,
+        layers=2,
+        heads=4,
+        ffn=24,
+        positions=32,
+        types=2,
+        layer_norm_eps=1e-12,
     )
 
 
@@ -67,6 +89,13 @@ def write_teacher_folder(folder: Path, state: dict[str, torch.Tensor], **config:
     (folder / "tokenizer.json").write_text(build_tokenizer(WORDS).to_str())
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     return {"name": folder.name, "kind": "directory", "path": str(folder), "sha256": digest, "ceiling": 12}
+
+
+def write_captions(folder: Path, chunk: str, texts: list[str]) -> Path:
+    """A chunk folder without targets."""
+    source = CaptionSource(len(texts), iter([Caption(text) for text in texts]), {"kind": "directory"}, None)
+    write_chunk(folder, chunk, source, build_tokenizer(WORDS))
+    return folder
 
 
 @pytest.fixture

