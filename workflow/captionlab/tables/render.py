@@ -105,9 +105,8 @@ def latex(frame: Frame) -> str:
 
 def is_long(frame: Frame, place: int) -> bool:
     """Whether a column holds text that has to wrap."""
-    return any(
-        isinstance(row.cells[place].value, str) and len(row.cells[place].value) > _LONG for row in frame.rows
-    )
+    words = (row.cells[place].value for row in frame.rows)
+    return any(isinstance(word, str) and len(word) > _LONG for word in words)
 
 
 def visible(frame: Frame) -> list[tuple[int, Column]]:
