@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from captionlab.errors import ConfigError
-from captionlab.rotary.encoder import CaptionEncoder, EncoderConfig, set_first_value
+from captionlab.rotary.encoder import CaptionEncoder, EncoderConfig, Layer, set_first_value
 from captionlab.rotary.options import check_option, harmonics, option_from_mapping
 
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+LOOKUP_BIRTHS = ("tied", "free")
 _CHOICES = {
     "norm": ("post", "pre"),
     "activation": ("gelu", "gelu_tanh"),
@@ -30,6 +31,9 @@ def config_from_spec(spec: Mapping[str, Any]) -> EncoderConfig:
     for key, allowed in _CHOICES.items():
         if model[key] not in allowed:
             raise ConfigError(f"model.{key} is {model[key]!r}; allowed are {', '.join(allowed)}")
+    birth = lookup.get("birth", "tied")
+    if birth not in LOOKUP_BIRTHS:
+        raise ConfigError(f"lookup.birth is {birth!r}; allowed are {', '.join(LOOKUP_BIRTHS)}")
     return EncoderConfig(
         vocabulary=model["vocabulary"],
         width=model["width"],
@@ -52,6 +56,7 @@ def config_from_spec(spec: Mapping[str, Any]) -> EncoderConfig:
         record_norm=option.record_norm,
         lookup_layer=lookup["layer"],
         lookup_heads=tuple(lookup["heads"]),
+        lookup_birth=birth,
     )
 
 
@@ -60,7 +65,9 @@ def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> Ca
 
     Values at birth are those of `set_first_value` with `config.init_std`. Each parameter has a generator of
     its own, so options share every weight they have in common and torch's global generator is left alone.
-    pieces: the vocabulary in id order.
+    With `lookup_birth: tied` the designated heads' key maps start as copies of their query maps, for every
+    option alike (they train apart): equal tokens then meet at the top of the score from the first step, which
+    rare words would otherwise need thousands of steps to learn. pieces: the vocabulary in id order.
     Raises ConfigError when it does not have `config.vocabulary` pieces.
     """
     if len(pieces) != config.vocabulary:
@@ -74,9 +81,21 @@ def build_encoder(config: EncoderConfig, pieces: Sequence[str], seed: int) -> Ca
         for name, parameter in module.named_parameters(recurse=False):
             generator = _generator(seed, f"{path}.{name}")
             set_first_value(module, name, parameter, config.init_std, generator)
+    if config.lookup_birth == "tied":
+        _tie_lookup_heads(encoder)
     encoder.continuation.copy_(torch.tensor([piece.startswith("##") for piece in pieces]))
     encoder.special.copy_(torch.tensor([piece in SPECIAL_PIECES for piece in pieces]))
     return encoder
+
+
+@torch.no_grad()
+def _tie_lookup_heads(encoder: CaptionEncoder) -> None:
+    config = encoder.config
+    layer = encoder.layers[config.lookup_layer]
+    assert isinstance(layer, Layer)
+    query, key, _ = layer.attention.qkv.weight.view(3, config.heads, -1, config.width)
+    for head in config.lookup_heads:
+        key[head].copy_(query[head])
 
 
 def _generator(seed: int, name: str) -> torch.Generator:

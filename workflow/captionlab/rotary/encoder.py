@@ -34,7 +34,8 @@ class EncoderConfig:
 
     harmonics: pairs a digit for `hierarchical` positions, None for `relative`. lookup_layer (0-based) and
     lookup_heads name the designated head(s), read for every option; key_phase (`none`, `piece`, `word`) and
-    record_norm act there only.
+    record_norm act there only. lookup_birth: `tied` where the designated heads' key maps are born equal to
+    their query maps, `free` where not; it decides first weights, never arithmetic.
     """
 
     vocabulary: int
@@ -58,6 +59,7 @@ class EncoderConfig:
     record_norm: float | None = None
     lookup_layer: int = 0
     lookup_heads: tuple[int, ...] = (0,)
+    lookup_birth: str = "tied"
     pad_id: int = 0
 
 
