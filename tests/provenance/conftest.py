@@ -193,7 +193,7 @@ def expected_artifacts(root: Path) -> list[dict]:
 
 def census_of(root: Path, package: Path) -> None:
     """Take the census of a results root, as the step does."""
-    spec = {"campaign": "toy", "expected": expected_artifacts(root)}
+    spec = {"campaign": "toy", "tables": TABLES, "expected": expected_artifacts(root)}
     steps = all_steps(package)
     covered = step_digests(steps, package).values()
     modules = {name: digest for one in covered for name, digest in one.items()}

@@ -15,12 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from captionlab.files import parse_spec
-from captionlab.kept import kept_campaign
 from captionlab.provenance.audit import audit
 from captionlab.provenance.census import CENSUS, read_census
 from captionlab.provenance.engine import records_below
-from captionlab.specs import table_spec
 
 from .conftest import Checkout
 
@@ -260,7 +257,7 @@ def test_explain_is_short_and_whole(whole: Checkout) -> None:
     for path in (SCORES, ONE, "chunks/train-1/manifest.json", "suites/scenes-count.json"):
         assert path in done.stdout
     assert "ALTERED" not in done.stdout
-    assert len(done.stdout.splitlines()) < 120
+    assert len(done.stdout.splitlines()) < 30
     assert "wasDerivedFrom" in json.loads(command(whole, *words, "--json").stdout)
 
 
@@ -275,17 +272,16 @@ def test_sampled_runs_give_the_same_numbers_again(checkout: Checkout) -> None:
 
 def test_random_damage_is_named_exactly_200_times(checkout: Checkout, tmp_path: Path) -> None:
     """A flipped byte, a cut tail or two swapped files anywhere in the campaign, all in one process."""
-    spec = {"tables": parse_spec(table_spec(kept_campaign(checkout.path(""))))}
     cached = {"syntax_cache": tmp_path / "syntax.json", "cache": tmp_path / "digests.json"}
     cached["package_root"] = checkout.folder / "workflow/captionlab"
     dice = random.Random(11)
     artifacts = sorted(path for path, one in read_census(checkout.path("")).artifacts.items() if one.bytes)
     for trial in range(200):
         chosen, undo = damage(checkout.path(""), artifacts, dice, trial)
-        found = sorted(finding.path for finding in audit(checkout.path(""), spec, **cached).findings)
+        found = sorted(finding.path for finding in audit(checkout.path(""), {}, **cached).findings)
         assert found == chosen, trial
         undo()
-    assert audit(checkout.path(""), spec, **cached).findings == ()
+    assert audit(checkout.path(""), {}, **cached).findings == ()
 
 
 def damage(

@@ -14,6 +14,7 @@ from captionlab.meaning import check_meaning
 def kept_campaign(root: Path) -> Campaign:
     """The campaign that made `root`; its source files are not looked for again.
 
+    JSON keeps no order of keys: suites, options and chunks come back sorted, so tables must not be laid out by it.
     Raises MissingFileError without root/config.json, DamagedFileError or ConfigError when that is no config.
     """
     stored = read_json(root / "config.json")

@@ -206,6 +206,17 @@ def resampling_spec(campaign: Campaign) -> str:
     )
 
 
+def mteb_spec(campaign: Campaign) -> str:
+    """The models whose scores are also written in mteb's format."""
+    places = [run.key for run in campaign.stage_runs("larger")]
+    return canonical_json({"models": places + [f"reference/{row.name}" for row in campaign.references]})
+
+
+def recomputation_spec(campaign: Campaign) -> str:
+    """How many runs are evaluated again from their weights, drawn by which seed, equal to which difference."""
+    return canonical_json({"runs": 2, "seed": campaign.config["evaluation"]["seed"], "tolerance": 1e-6})
+
+
 def selection_spec(campaign: Campaign, stage: str) -> str:
     """The declared rule and the runs it may choose from."""
     return canonical_json(
@@ -218,8 +229,8 @@ def selection_spec(campaign: Campaign, stage: str) -> str:
 
 
 def census_spec(campaign: Campaign) -> str:
-    """Whose artifacts are pinned."""
-    return canonical_json({"campaign": campaign.name})
+    """Whose artifacts are pinned, and how its tables are laid out, for those who make them again."""
+    return canonical_json({"campaign": campaign.name, "tables": json.loads(table_spec(campaign))})
 
 
 def audit_spec(campaign: Campaign) -> str:

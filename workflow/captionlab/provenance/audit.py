@@ -64,7 +64,7 @@ def audit(
 ) -> Audit:
     """Audit a results root.
 
-    `spec` is {"tables": the spec of `render_final`}; without "tables" no table is made again. `campaign` is the
+    `spec` is {"tables": the spec of `render_final`}; without "tables" the census's is taken. `campaign` is the
     one that would run now: recorded specs are held against it. `metadata` is the engine's folder of records,
     `cache` a digest cache (None reads every byte), `syntax_cache` that of the fingerprints, `lock` a committed
     record that must agree. Imports no torch; writes nothing but the caches.
@@ -80,7 +80,8 @@ def audit(
         "selections made again": checks.check_selections(evidence),
     }
     counts["evaluations repeated from weights (sampled)"] = checks.check_recomputed(evidence) or 0
-    cells = check_tables(evidence, spec["tables"]) if "tables" in spec else ()
+    tables = spec.get("tables") or (evidence.census.tables if evidence.census else None)
+    cells = check_tables(evidence, tables) if tables else ()
     counts["table cells traced to their JSON"] = len(cells)
     records = records_below(root, metadata) if metadata is not None else {}
     check_code(evidence, records, package_root, syntax_cache)

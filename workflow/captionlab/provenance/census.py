@@ -35,13 +35,17 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Census:
-    """All artifacts of a campaign, by path, and the code of the steps: fingerprints and module digests."""
+    """All artifacts of a campaign, by path, and the code of the steps: fingerprints and module digests.
+
+    `tables` is the spec of the tables (see captionlab.specs.table_spec), None where the census was taken without.
+    """
 
     campaign: str
     artifacts: Mapping[str, Artifact]
     steps: Mapping[str, str]
     modules: Mapping[str, str]
     versions: Mapping[str, str]
+    tables: Mapping[str, Any] | None
 
 
 def take_census(
@@ -54,7 +58,7 @@ def take_census(
 ) -> dict[str, Any]:
     """Pin everything below `root`, ready to be written as JSON.
 
-    `spec` is {"campaign", "expected": [{"path" or "paths", "rule", "parents", "identity_from"?}]}; a path
+    `spec` is {"campaign", "tables"?, "expected": [{"path" or "paths", "rule", "parents", "identity_from"?}]}; a path
     may be a folder. Files that nobody declared are found and pinned too, without a rule.
     Raises MissingFileError naming the first expected file that is absent, and how many are.
     """
@@ -82,6 +86,7 @@ def take_census(
         "campaign": spec["campaign"],
         "artifacts": artifacts,
         "code": {"steps": dict(steps), "modules": dict(modules)},
+        "tables": spec.get("tables"),
         "versions": versions("numpy", "torch", "safetensors", "snakemake"),
     }
     return {**body, "sha256": census_digest(body)}
@@ -110,6 +115,7 @@ def read_census(root: Path) -> Census:
             steps=dict(code["steps"]),
             modules=dict(code["modules"]),
             versions=dict(document["versions"]),
+            tables=document["tables"],
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFileError(f"{path} is not a census ({error!r}): take the census again") from None

@@ -1,12 +1,15 @@
 """One table cell walked back: from the number to the JSON, the weights, the run, the data and their sources."""
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from captionlab.errors import CaptionlabError
+from captionlab.files import canonical_json
+from captionlab.provenance.census import Census
 from captionlab.provenance.evidence import Evidence, gather
 from captionlab.provenance.kinds import kind
 from captionlab.provenance.lineage import Lineage
@@ -55,26 +58,24 @@ class Chain:
     rules: Mapping[str, str]
 
 
-def explain_cell(root: Path, spec: Mapping[str, Any], cell: str, cache: Path | None = None) -> Chain:
+def explain_cell(root: Path, census: Census, cell: str, cache: Path | None = None) -> Chain:
     """Walk back a cell named "row:column", such as "larger/relative-16/seed-1:STS-B".
 
-    `spec` is the spec of `render_final`. A name matches a column's name or its heading, in any case; the first
+    A name matches a column's name or its heading, in any case; the first
     table that has the cell is taken. Raises CaptionlabError with the nearest names when there is none.
     """
+    if census.tables is None:
+        raise CaptionlabError(
+            f"the census of {root} holds no layout of tables: take it again by the workflow"
+        )
     evidence = gather(root, cache)
-    frames = all_frames(document(plan_from_spec(spec), Artifacts(root)))
+    frames = all_frames(document(plan_from_spec(census.tables), Artifacts(root)))
     found = _find(frames, cell)
-    lineage = Lineage.of(root, evidence.digests, evidence.census, evidence.documents())
+    lineage = Lineage.of(root, evidence.digests, census, evidence.documents())
     paths = sorted(lineage.ancestors(found.file), key=lambda path: (_rank(path), path))
-    rules = (
-        {}
-        if evidence.census is None
-        else {
-            path: artifact.rule
-            for path, artifact in evidence.census.artifacts.items()
-            if artifact.rule and path in paths
-        }
-    )
+    rules = {
+        path: artifact.rule for path, artifact in census.artifacts.items() if artifact.rule and path in paths
+    }
     return Chain(
         found.table,
         found.row,
@@ -88,18 +89,26 @@ def explain_cell(root: Path, spec: Mapping[str, Any], cell: str, cache: Path | N
     )
 
 
-def chain_text(chain: Chain) -> str:
-    """The chain for a person: a line an artifact, and under it what it says of itself."""
+def chain_text(chain: Chain, full: bool = False) -> str:
+    """The chain for a person, a line an artifact, and what it says of itself.
+
+    Without `full`, only the files that name the number's origin: its JSON, weights, run, manifests, its own
+    suite, the tokenizer; the rest is counted. What was altered is always shown.
+    """
     shown = f"{chain.value:.6g}" if isinstance(chain.value, float) else str(chain.value)
-    lines = [
-        f"{chain.row} : {chain.column} = {shown}  (table {chain.table})",
-        f"read from {chain.file}#{chain.pointer}",
-    ]
-    for link in chain.links:
+    lines = [f"{chain.row} : {chain.column} = {shown}  (table {chain.table})"]
+    lines.append(f"read from {chain.file}#{chain.pointer}")
+    told = [link for link in chain.links if full or link.fault or _names_origin(chain, link)]
+    for link in told:
         mark = f"ALTERED: {link.fault}" if link.fault else "as recorded"
         rule = f", made by {chain.rules[link.path]}" if link.path in chain.rules else ""
         lines.append(f"  {link.kind:<11} {link.path}  {link.sha256[:12]}  {mark}{rule}")
-        lines += [f"{'':14}{fact}" for fact in link.facts]
+        if link.facts:
+            lines.append(f"{'':14}{'; '.join(link.facts)}")
+    rest = Counter(link.kind for link in chain.links if link not in told)
+    if rest:
+        kinds = ", ".join(f"{count} {name}" for name, count in sorted(rest.items()))
+        lines.append(f"  and {rest.total()} more files, all as recorded ({kinds}); --full lists them")
     return "\n".join(lines)
 
 
@@ -137,6 +146,18 @@ def prov_document(chain: Chain) -> dict[str, Any]:
     }
 
 
+def _names_origin(chain: Chain, link: Link) -> bool:
+    if link.kind == "suite":
+        suites = {one.path for one in chain.links if one.kind == "suite"}
+        named = {
+            path
+            for path in suites
+            if path.removeprefix("suites/").partition(".")[0] in chain.pointer.split("/")
+        }
+        return link.path in (named or suites)
+    return link.path == chain.file or link.kind in ("weights", "run", "manifest", "tokenizer")
+
+
 def _find(frames: Sequence[Frame], cell: str) -> Any:
     row, _, column = cell.rpartition(":")
     known: list[str] = []
@@ -172,10 +193,13 @@ def _facts(content: Mapping[str, Any]) -> list[str]:
     if "rows" in content and not isinstance(content["rows"], list):
         facts.append(f"{content['rows']} rows")
     if isinstance(content.get("source"), Mapping):
-        facts.append(
-            "source " + ", ".join(f"{key} {value}" for key, value in sorted(content["source"].items()))
-        )
+        source = sorted(content["source"].items())
+        facts.append("source " + ", ".join(f"{key} {_plain(value)}" for key, value in source))
     for key in ("weights_sha256", "tokenizer_sha256"):
         if isinstance(content.get(key), str):
             facts.append(f"{key} {content[key][:12]}")
     return facts
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value)

@@ -111,7 +111,7 @@ def _cells(path: str, made: str, found: str) -> list[str]:
     head: list[str] = []
     lines = made.split("\n")
     for number, left, right in differing_lines(made, found):
-        split = _split_csv if path.endswith(".csv") else _split_markdown
+        split = _SPLITTERS.get(path.rpartition(".")[2], _split_markdown)
         ours, theirs = split(left), split(right)
         head = split(_heading(lines, number, path))
         if len(ours) != len(theirs):
@@ -129,6 +129,8 @@ def _cells(path: str, made: str, found: str) -> list[str]:
 def _heading(lines: list[str], number: int, path: str) -> str:
     if path.endswith(".csv"):
         return lines[0]
+    if path.endswith(".tex"):
+        return lines[lines.index(r"\toprule") + 1] if r"\toprule" in lines else ""
     place = min(number, len(lines)) - 1
     while place > 0 and lines[place - 1].startswith("|"):
         place -= 1
@@ -141,3 +143,10 @@ def _split_csv(line: str) -> list[str]:
 
 def _split_markdown(line: str) -> list[str]:
     return [part.strip() for part in line.strip("|").split("|")] if "|" in line else [line]
+
+
+def _split_latex(line: str) -> list[str]:
+    return [part.strip() for part in line.removesuffix(r"\\").split(" & ")]
+
+
+_SPLITTERS = {"csv": _split_csv, "tex": _split_latex}

@@ -2,21 +2,18 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from captionlab.errors import CaptionlabError
 from captionlab.files import parse_spec, write_text
-from captionlab.kept import kept_campaign, read_campaign
+from captionlab.kept import read_campaign
 from captionlab.provenance.audit import AuditError, audit
 from captionlab.provenance.engine import METADATA
 from captionlab.provenance.report import audit_markdown, finding_lines
-from captionlab.specs import table_spec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Every byte is read unless `--digest-cache` is given."""
     parser.add_argument(
-        "--spec", help='{"tables": spec of render_final} (default: from the config kept in the root)'
+        "--spec", default="{}", help='{"tables": spec of render_final}; default: of the census'
     )
     parser.add_argument("--code", default="", help="fingerprint of the code that this step reaches")
     parser.add_argument("--root", type=Path, default=Path("results"), help="results root of the campaign")
@@ -33,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Write the report; raises AuditError (exit code 20 to 23) when anything was found."""
     result = audit(
         args.root,
-        parse_spec(args.spec) if args.spec else _kept_spec(args.root),
+        parse_spec(args.spec),
         campaign=read_campaign(args.configfile) if args.configfile else None,
         metadata=args.metadata,
         cache=args.digest_cache,
@@ -46,12 +43,3 @@ def run(args: argparse.Namespace) -> None:
     if result.findings:
         raise AuditError(list(result.findings), report)
     print(f"passed: {len(result.lineage.digests)} artifacts, {len(result.cells)} table cells")
-
-
-def _kept_spec(root: Path) -> dict[str, Any]:
-    """What the tables need, from the kept config; nothing when that is damaged, which is then a finding."""
-    try:
-        return {"tables": parse_spec(table_spec(kept_campaign(root)))}
-    except CaptionlabError as error:
-        print(f"tables are not rendered again: {error}")
-        return {}
