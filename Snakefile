@@ -5,6 +5,9 @@
 configfile: "config.yaml"
 
 
+report: "workflow/report/campaign.rst"
+
+
 include: "workflow/rules/campaign.smk"
 include: "workflow/rules/chunks.smk"
 include: "workflow/rules/targets.smk"
@@ -19,3 +22,8 @@ rule all:
     default_target: True
     input:
         PATHS.under("tables/final.md"),
+
+
+rule tables:
+    input:
+        TABLES,

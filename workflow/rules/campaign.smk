@@ -16,6 +16,7 @@ from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
 from captionlab.provenance.fingerprint import fingerprints
 from captionlab.provenance.signature import tree_signature
+from captionlab.tables.figure_names import FIGURES
 
 CACHE = Path(".snakemake") / "captionlab"
 try:

@@ -9,7 +9,7 @@ rule prepare_tokenizer:
     benchmark:
         PATHS.benchmark("prepare_tokenizer")
     params:
-        folder=PATHS.tokenizer(""),
+        folder=subpath(output.manifest, parent=True),
         spec=specs.tokenizer_spec(CAMPAIGN),
         code=FINGERPRINTS["prepare_tokenizer"],
     shell:
@@ -30,8 +30,8 @@ rule tokenize_chunk:
     benchmark:
         PATHS.benchmark("tokenize_chunk/{chunk}")
     params:
-        folder=PATHS.chunk(""),
-        tokenizer=PATHS.tokenizer(""),
+        folder=subpath(output.manifest, parent=True),
+        tokenizer=subpath(input.tokenizer, parent=True),
         spec=lambda wildcards: specs.chunk_spec(CAMPAIGN, wildcards.chunk),
         code=FINGERPRINTS["tokenize_chunk"],
     shell:

@@ -12,7 +12,7 @@ rule encode_teacher:
     benchmark:
         PATHS.benchmark("encode_teacher/{teacher}/{chunk}")
     params:
-        chunk=PATHS.chunk(""),
+        chunk=subpath(input.facts, parent=True),
         state=PATHS.under("state/teachers/{teacher}/{chunk}"),
         spec=lambda wildcards: specs.teacher_spec(
             CAMPAIGN, wildcards.teacher, wildcards.chunk
@@ -74,7 +74,7 @@ rule build_targets:
     benchmark:
         PATHS.benchmark("build_targets/{chunk}")
     params:
-        chunk=PATHS.chunk(""),
+        chunk=subpath(input.facts, parent=True),
         embeddings=PATHS.under("teachers"),
         spec=lambda wildcards: specs.targets_spec(CAMPAIGN, wildcards.chunk),
         code=FINGERPRINTS["build_targets"],

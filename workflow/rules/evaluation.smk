@@ -91,3 +91,31 @@ rule resample_suites:
         "python -m captionlab resample_suites --spec {params.spec:q} --code {params.code}"
         " --evaluations {params.evaluations} --suites {params.suites}"
         " --output {output} > {log} 2>&1"
+
+
+rule write_mteb:
+    input:
+        runs=[
+            PATHS.evaluation("suites.json", run)
+            for run in CAMPAIGN.stage_runs("larger")
+        ],
+        references=[
+            PATHS.reference("suites.json", row.name) for row in CAMPAIGN.references
+        ],
+        suites=[PATHS.suite("json", suite) for suite in CAMPAIGN.test_suites],
+    output:
+        PATHS.under("mteb/index.json"),
+    log:
+        PATHS.log("write_mteb"),
+    benchmark:
+        PATHS.benchmark("write_mteb")
+    params:
+        folder=subpath(output[0], parent=True),
+        evaluations=PATHS.under("evaluation"),
+        suites=PATHS.under("suites"),
+        spec=specs.mteb_spec(CAMPAIGN),
+        code=FINGERPRINTS["write_mteb"],
+    shell:
+        "python -m captionlab write_mteb --spec {params.spec:q} --code {params.code}"
+        " --evaluations {params.evaluations} --suites {params.suites}"
+        " --output {params.folder} > {log} 2>&1"

@@ -33,6 +33,7 @@ rule list_artifacts:
 rule take_census:
     input:
         tables=TABLES,
+        mteb=rules.write_mteb.output,
         expected=rules.list_artifacts.output,
     output:
         PATHS.under("provenance/census.json"),
@@ -69,3 +70,38 @@ rule audit_campaign:
     shell:
         "python -m captionlab audit_campaign --spec {params.spec:q} --code {params.code}"
         " --root {params.root} --output {output} > {log} 2>&1"
+
+
+rule recompute_sample:
+    input:
+        RESULTS,
+    output:
+        PATHS.under("provenance/recomputed.json"),
+    log:
+        PATHS.log("recompute_sample"),
+    benchmark:
+        PATHS.benchmark("recompute_sample")
+    params:
+        root=PATHS.root,
+        spec=specs.recomputation_spec(CAMPAIGN),
+        code=FINGERPRINTS["recompute_sample"],
+    shell:
+        "python -m captionlab recompute_sample --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"
+
+
+rule write_crate:
+    input:
+        rules.take_census.output,
+    output:
+        PATHS.under("ro-crate-metadata.json"),
+    log:
+        PATHS.log("write_crate"),
+    benchmark:
+        PATHS.benchmark("write_crate")
+    params:
+        root=PATHS.root,
+        code=FINGERPRINTS["write_crate"],
+    shell:
+        "python -m captionlab write_crate --code {params.code} --root {params.root}"
+        " > {log} 2>&1"

@@ -14,7 +14,13 @@ rule train_run:
         final=PATHS.run("final.safetensors"),
         best=PATHS.run("best.safetensors"),
         midpoint=PATHS.run("midpoint.safetensors"),
-        history=PATHS.run("history.jsonl"),
+        history=report(
+            PATHS.run("history.jsonl"),
+            caption="../report/history.rst",
+            category="Runs",
+            subcategory="{recipe}",
+            labels={"option": "{option}", "seed": "{seed}"},
+        ),
     log:
         PATHS.log("train_run/{recipe}/{option}/seed-{seed}"),
     benchmark:
@@ -23,9 +29,9 @@ rule train_run:
     resources:
         gpu=1 if CAMPAIGN.config["compute"]["device"] == "cuda" else 0,
     params:
-        folder=PATHS.run(""),
+        folder=subpath(output.run, parent=True),
         state=PATHS.state(),
-        tokenizer=PATHS.tokenizer(""),
+        tokenizer=subpath(input.tokenizer, parent=True),
         chunks=lambda wildcards: run_chunks(wildcards, "")[:-1],
         development=PATHS.chunk("", DEVELOPMENT_CHUNK),
         spec=lambda wildcards: specs.train_spec(CAMPAIGN, run_of(wildcards)),

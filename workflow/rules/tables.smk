@@ -1,32 +1,52 @@
-# Tables are rendered from JSON alone; none of these jobs imports torch.
-TABLES = [PATHS.under("tables/final.md")]
+# Tables, claims, figures and pages are rendered from JSON alone; none of these jobs imports torch.
+TABLES = [
+    PATHS.under(f"tables/{name}")
+    for name in (
+        "final.md",
+        "final.html",
+        "screen.md",
+        "runs.md",
+        "claims.md",
+        "duplicates.md",
+    )
+]
+RESULTS = [
+    *[
+        PATHS.run(name, run)
+        for run in CAMPAIGN.runs
+        for name in ("development.json", "run.json", "history.jsonl")
+    ],
+    *[
+        PATHS.evaluation(name, run)
+        for run in CAMPAIGN.runs
+        for name in ("suites.json", "geometry.json", "lookup.json")
+    ],
+    *[PATHS.reference("suites.json", row.name) for row in CAMPAIGN.references],
+    *[
+        PATHS.suite("json", suite)
+        for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
+    ],
+    *[PATHS.chunk("manifest.json", chunk) for chunk in CAMPAIGN.chunks],
+    *[PATHS.under(f"selection/{stage}.json") for stage in ("screen", "larger")],
+    PATHS.under("statistics/suites.json"),
+    PATHS.under("config.json"),
+]
 
 
 rule render_final:
     input:
-        development=[PATHS.run("development.json", run) for run in CAMPAIGN.runs],
-        runs=[PATHS.run("run.json", run) for run in CAMPAIGN.runs],
-        evaluations=[
-            PATHS.evaluation(name, run)
-            for run in CAMPAIGN.runs
-            for name in ("suites.json", "geometry.json", "lookup.json")
-        ],
-        references=[
-            PATHS.reference("suites.json", row.name) for row in CAMPAIGN.references
-        ],
-        suites=[
-            PATHS.suite("json", suite)
-            for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
-        ],
-        manifests=[PATHS.chunk("manifest.json", chunk) for chunk in CAMPAIGN.chunks],
-        selections=[
-            PATHS.under(f"selection/{stage}.json") for stage in ("screen", "larger")
-        ],
-        statistics=rules.resample_suites.output,
-        config=PATHS.under("config.json"),
+        RESULTS,
     output:
-        PATHS.under("tables/final.md"),
-        PATHS.under("tables/benchmarks.csv"),
+        report(
+            PATHS.under("tables/final.md"),
+            caption="../report/final.rst",
+            category="Tables",
+        ),
+        report(
+            PATHS.under("tables/benchmarks.csv"),
+            caption="../report/benchmarks.rst",
+            category="Tables",
+        ),
     log:
         PATHS.log("render_final"),
     benchmark:
@@ -38,3 +58,149 @@ rule render_final:
     shell:
         "python -m captionlab render_final --spec {params.spec:q} --code {params.code}"
         " --root {params.root} --output {output[0]} > {log} 2>&1"
+
+
+rule render_screen:
+    input:
+        RESULTS,
+    output:
+        report(
+            PATHS.under("tables/screen.md"),
+            caption="../report/screen.rst",
+            category="Tables",
+        ),
+    log:
+        PATHS.log("render_screen"),
+    benchmark:
+        PATHS.benchmark("render_screen")
+    params:
+        root=PATHS.root,
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["render_screen"],
+    shell:
+        "python -m captionlab render_screen --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"
+
+
+rule render_runs:
+    input:
+        RESULTS,
+    output:
+        report(
+            PATHS.under("tables/runs.md"),
+            caption="../report/runs.rst",
+            category="Tables",
+        ),
+    log:
+        PATHS.log("render_runs"),
+    benchmark:
+        PATHS.benchmark("render_runs")
+    params:
+        root=PATHS.root,
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["render_runs"],
+    shell:
+        "python -m captionlab render_runs --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"
+
+
+rule render_claims:
+    input:
+        RESULTS,
+    output:
+        report(
+            PATHS.under("tables/claims.md"),
+            caption="../report/claims.rst",
+            category="Tables",
+        ),
+    log:
+        PATHS.log("render_claims"),
+    benchmark:
+        PATHS.benchmark("render_claims")
+    params:
+        root=PATHS.root,
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["render_claims"],
+    shell:
+        "python -m captionlab render_claims --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"
+
+
+rule count_duplicates:
+    input:
+        captions=[PATHS.chunk("captions.json", chunk) for chunk in CAMPAIGN.chunks],
+        suites=[
+            PATHS.suite("json", suite)
+            for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
+        ],
+    output:
+        counts=PATHS.under("hygiene/duplicates.json"),
+        table=report(
+            PATHS.under("tables/duplicates.md"),
+            caption="../report/duplicates.rst",
+            category="Tables",
+        ),
+    log:
+        PATHS.log("count_duplicates"),
+    benchmark:
+        PATHS.benchmark("count_duplicates")
+    params:
+        root=PATHS.root,
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["count_duplicates"],
+    shell:
+        "python -m captionlab count_duplicates --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output.counts} --table {output.table}"
+        " > {log} 2>&1"
+
+
+rule draw_figure:
+    input:
+        RESULTS,
+        queries=[PATHS.evaluation("lookup-queries.jsonl", run) for run in CAMPAIGN.runs],
+    output:
+        drawn=report(
+            PATHS.under("figures/{figure}.svg"),
+            caption="../report/figure-{figure}.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        picture=PATHS.under("figures/{figure}.png"),
+        numbers=PATHS.under("figures/{figure}.csv"),
+    log:
+        PATHS.log("draw_figure/{figure}"),
+    benchmark:
+        PATHS.benchmark("draw_figure/{figure}")
+    params:
+        folder=subpath(output.drawn, parent=True),
+        root=PATHS.root,
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["draw_figures"],
+    shell:
+        "python -m captionlab draw_figures --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {params.folder} --figure {wildcards.figure}"
+        " > {log} 2>&1"
+
+
+rule render_html:
+    input:
+        RESULTS,
+        figures=[PATHS.under(f"figures/{name}.svg") for name in FIGURES],
+    output:
+        report(
+            PATHS.under("tables/final.html"),
+            caption="../report/page.rst",
+            category="Tables",
+        ),
+    log:
+        PATHS.log("render_html"),
+    benchmark:
+        PATHS.benchmark("render_html")
+    params:
+        root=PATHS.root,
+        figures=PATHS.under("figures"),
+        spec=specs.table_spec(CAMPAIGN),
+        code=FINGERPRINTS["render_html"],
+    shell:
+        "python -m captionlab render_html --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --figures {params.figures} --output {output} > {log} 2>&1"
