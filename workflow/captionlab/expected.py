@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from captionlab.campaign import Campaign, Paths, Run
+from captionlab.tables.figure_names import FIGURES, FORMS
 
 Row = dict[str, Any]
 RUN_FILES = ("run.json", "development.json", "final.safetensors", "best.safetensors", "midpoint.safetensors")
@@ -23,7 +24,7 @@ _HERE = Paths(".")
 
 
 def expected_artifacts(campaign: Campaign) -> list[Row]:
-    """Rows {"paths", "rule", "parents", "identity_from"?} of everything below the root up to final.md."""
+    """Rows {"paths", "rule", "parents", "identity_from"?} of everything that the census pins."""
     rows = [_row([_HERE.under("config.json")], "keep_config", [])]
     rows += _data(campaign)
     for run in campaign.runs:
@@ -35,6 +36,29 @@ def expected_artifacts(campaign: Campaign) -> list[Row]:
     compared = [_HERE.evaluation("suites.json", run) for run in campaign.stage_runs("larger")]
     compared += [_HERE.reference("suites.json", row.name) for row in campaign.references]
     rows.append(_row([_HERE.under("statistics/suites.json")], "resample_suites", compared))
+    rows.append(_row([_HERE.under("mteb/index.json")], "write_mteb", compared))
+    return rows + _rendered(campaign, rows)
+
+
+def _rendered(campaign: Campaign, made: Sequence[Row]) -> list[Row]:
+    captions = [_HERE.chunk("captions.json", chunk) for chunk in campaign.chunks]
+    captions += [_HERE.suite("json", suite) for suite in (campaign.development_suite, *campaign.test_suites)]
+    counted = [_HERE.under("hygiene/duplicates.json"), _HERE.under("tables/duplicates.md")]
+    read = [path for row in made for path in row["paths"] if path.endswith((".json", ".jsonl"))]
+    drawn = [f"figures/{name}.{form}" for name in FIGURES for form in FORMS]
+    rows = [
+        _row(counted, "count_duplicates", captions),
+        _row([_HERE.under(name) for name in drawn], "draw_figure", read),
+    ]
+    tables = {
+        "render_final": ("final.md", "benchmarks.csv"),
+        "render_screen": ("screen.md",),
+        "render_runs": ("runs.md",),
+        "render_claims": ("claims.md",),
+        "render_html": ("final.html",),
+    }
+    for rule, names in tables.items():
+        rows.append(_row([_HERE.under(f"tables/{name}") for name in names], rule, read))
     return rows
 
 
