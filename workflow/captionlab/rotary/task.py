@@ -13,7 +13,6 @@ from torch import Tensor
 from captionlab.chunks.store import ChunkStore, open_chunk, pad_rows
 from captionlab.chunks.tokenizer import load_tokenizer, vocabulary, vocabulary_digest
 from captionlab.errors import ConfigError, DamagedFileError
-from captionlab.evaluation.encode import sub_batches
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.development import development_reading, read_development
 from captionlab.rotary.encoder import CaptionEncoder
@@ -21,6 +20,7 @@ from captionlab.rotary.lookup import lookup_sum
 from captionlab.rotary.options import additions, harmonics, option_from_mapping, parameter_count
 from captionlab.training.losses import info_nce, mean_squared_error
 from captionlab.training.memory import batch_tokens_bound, plan_graph
+from captionlab.training.packing import CPU_OVERHEAD, CUDA_OVERHEAD, pack
 from captionlab.training.plan import plan_run
 from captionlab.training.run import Study
 from captionlab.training.task import Batch, Part, PartOutput, Task
@@ -164,7 +164,8 @@ def load_batch(
     tokens = store.rows(rows, ceiling)
     lengths = [len(row) for row in tokens]
     parts = []
-    for places in sub_batches(lengths, sub_batch_tokens):
+    overhead = CUDA_OVERHEAD if device.type == "cuda" else CPU_OVERHEAD
+    for places in pack(lengths, sub_batch_tokens, overhead):
         ids, mask = pad_rows([tokens[place] for place in places])
         inputs = (torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))
         parts.append(Part(torch.from_numpy(places).to(device), inputs))

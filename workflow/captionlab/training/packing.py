@@ -1,0 +1,54 @@
+"""Cut a batch into sub-batches with as little padding as pays for one more sub-batch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What a sub-batch costs by itself, in padded tokens: a dense embedding gradient and many small operations on a
+# CPU; on a CUDA device kernel launches, during which it could do thousands of tokens.
+CPU_OVERHEAD = 64
+CUDA_OVERHEAD = 8192
+
+
+def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> list[NDArray[np.int64]]:
+    """Row numbers of each sub-batch: rows sorted by length (ties keep their order) and cut where the sum over
+    sub-batches of rows x longest row + `overhead` is least, with rows x longest row <= `budget`.
+
+    Every row is in exactly one sub-batch; a row longer than the budget gets one of its own. Rows of equal
+    length are kept together as far as the budget allows, which leaves few places to cut: the search is
+    quadratic in the number of different lengths, not of rows.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    starts = _places_to_cut(sizes[order], budget)
+    ends = np.append(starts[1:], len(sizes))
+    longest = sizes[order][starts]
+    cost = np.zeros(len(starts) + 1)
+    previous = np.zeros(len(starts) + 1, dtype=np.int64)
+    for last, (end, length) in enumerate(zip(ends, longest, strict=True)):
+        padded = (end - starts[: last + 1]) * length
+        total = np.where(padded <= budget, cost[: last + 1] + padded, np.inf)
+        total[last] = cost[last] + padded[last]
+        previous[last + 1] = np.argmin(total)
+        cost[last + 1] = total[previous[last + 1]] + overhead
+    batches = []
+    stop = len(starts)
+    while stop:
+        first = previous[stop]
+        batches.append(order[starts[first] : ends[stop - 1]])
+        stop = first
+    return batches[::-1]
+
+
+def _places_to_cut(ordered: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+    """Where a sub-batch may start: at a new length, and inside equal lengths that exceed the budget."""
+    changes = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    ends = np.append(changes[1:], len(ordered))
+    return np.concatenate(
+        [
+            np.arange(start, end, max(1, budget // int(ordered[start])))
+            for start, end in zip(changes, ends, strict=True)
+        ]
+    )
