@@ -1,6 +1,8 @@
 """What each campaign would do, and what a wrong config says, without making anything."""
 
 import re
+import resource
+from collections import Counter
 
 import pytest
 
@@ -26,6 +28,17 @@ def test_the_real_captions_campaign_plans_26_runs(fresh, shared_data):
     made = type(fresh)(fresh.folder, "workflow/campaigns/captions.yaml", "results/captions")
     planned = made.planned("--config", f"data={shared_data}")
     assert planned["train_run"] == planned["evaluate_run"] == 26
+
+
+def test_the_published_campaign_plans_18_and_6_runs_without_a_network_in_under_5_s(fresh, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    made = type(fresh)(fresh.folder, "workflow/campaigns/published.yaml", "results/published")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = made.engine("-n", made.final)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    recipes = re.findall(r"rule train_run:\n(?:    .*\n)*?    wildcards: recipe=(\w+),", text)
+    assert Counter(recipes) == {"screen": 18, "larger": 4, "exposure": 2}
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5
 
 
 def test_selection_reads_development_numbers_and_nothing_else(fresh):
