@@ -158,7 +158,9 @@ def test_changed_module_trains_again_even_with_its_old_mtime(checkout: Checkout,
     assert done.returncode == 23
     assert "captionlab.training.losses changed" in done.stdout
     told = command(checkout, "why", f"results/tiny/{ONE}", "--configfile", checkout.campaign)
-    assert "code: captionlab.training.losses changed" in told.stdout
+    assert "  code: captionlab.training.losses changed" in told.stdout
+    told = command(checkout, "why", checkout.final, "--configfile", checkout.campaign)
+    assert "upstream, train_run: code: captionlab.training.losses changed" in told.stdout
 
 
 def test_table_code_touches_no_run(checkout: Checkout) -> None:

@@ -15,8 +15,9 @@ from captionlab.provenance.currency import check_code, check_specs
 from captionlab.provenance.engine import METADATA, EngineRecord, below_root, records_below
 from captionlab.provenance.evidence import EXIT_CODES, Evidence, Finding, gather, listed
 from captionlab.provenance.fingerprint import PACKAGE_ROOT
-from captionlab.provenance.kinds import recording_step
+from captionlab.provenance.kinds import kind, recording_step
 from captionlab.provenance.lineage import Lineage
+from captionlab.provenance.links import identity_of
 from captionlab.provenance.rendered import TracedCell, check_tables
 
 
@@ -32,7 +33,10 @@ class AuditError(CaptionlabError):
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit did and found; counts are of things checked."""
+    """What an audit did and found; counts are of things checked.
+
+    `identities` is that of each run's weights, `sources` the revision or file each document says it is from.
+    """
 
     root: Path
     findings: tuple[Finding, ...]
@@ -43,6 +47,8 @@ class Audit:
     census_sha256: str
     cells: tuple[TracedCell, ...]
     lineage: Lineage
+    identities: Mapping[str, str]
+    sources: Mapping[str, str]
 
     @property
     def affected(self) -> tuple[TracedCell, ...]:
@@ -98,6 +104,8 @@ def audit(
         census_sha256=sha256_file(root / CENSUS) if (root / CENSUS).exists() else "missing",
         cells=cells,
         lineage=Lineage.of(root, evidence.digests, evidence.census, evidence.documents()),
+        identities=_identities(evidence),
+        sources=_sources(evidence),
     )
 
 
@@ -168,3 +176,22 @@ def _record_differences(evidence: Evidence, path: str, record: EngineRecord) -> 
 
 def _moved(path: Path, record: EngineRecord) -> bool:
     return record.ended is not None and abs(path.stat().st_mtime - record.ended) > 1
+
+
+def _identities(evidence: Evidence) -> dict[str, str]:
+    weights = [path for path in evidence.digests if kind(path) == "weights"]
+    return {path: identity_of(evidence.root, path) or "unknown" for path in weights}
+
+
+def _sources(evidence: Evidence) -> dict[str, str]:
+    """Where each document's data came from: kind, and the revision, file or seed that pins it."""
+    found = {}
+    for path, document in evidence.documents().items():
+        source = document.get("source") if isinstance(document, Mapping) else None
+        if isinstance(source, Mapping) and "kind" in source:
+            pins = [
+                str(source[key]) for key in ("repo", "revision", "path", "file", "package") if key in source
+            ]
+            pins += [f"seed {source['seed']}"] if "seed" in source else []
+            found[path] = " ".join([str(source["kind"]), *pins])
+    return found

@@ -1,5 +1,6 @@
 """Why an artifact would be made again: which module, spec key, package or input changed since."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from captionlab.provenance.fingerprint import (
     recorded_digests,
 )
 from captionlab.provenance.identity import differences
+from captionlab.provenance.lineage import Lineage
 from captionlab.provenance.links import links_of
 
 _SPECS: Mapping[str, Callable[[Campaign, Mapping[str, Any]], str]] = {
@@ -55,12 +57,14 @@ class Origin:
     inputs: Mapping[str, str]
 
 
-def origin(root: Path, path: str, metadata: Path = METADATA) -> Origin:
+def origin(
+    root: Path, path: str, metadata: Path = METADATA, records: Mapping[str, EngineRecord] | None = None
+) -> Origin:
     """What is recorded of an artifact (a path below the root): in its own JSON, its run's, and by the engine.
 
-    Raises CaptionlabError when nothing is.
+    `records` are the engine's, where they were read already. Raises CaptionlabError when nothing is recorded.
     """
-    record = records_below(root, metadata).get(path)
+    record = (records_below(root, metadata) if records is None else records).get(path)
     own = _own_record(root, path)
     step = (
         record.step
@@ -105,6 +109,30 @@ def changes(
             if not (root / path).is_file() or sha256_file(root / path) != digest
         ],
     }
+
+
+def upstream_changes(
+    root: Path, path: str, campaign: Campaign | None, metadata: Path = METADATA, cache: Path | None = None
+) -> list[str]:
+    """What changed for the artifacts that `path` rests on, by the census: a line a step and difference.
+
+    Without a census there is nothing to follow. Raises DamagedFileError when the census is damaged.
+    """
+    if not (root / CENSUS).exists():
+        return []
+    parents = {one.path: one.parents for one in read_census(root).artifacts.values()}
+    records = records_below(root, metadata)
+    found: Counter[str] = Counter()
+    for one in Lineage(root, {name: frozenset(above) for name, above in parents.items()}, {}).ancestors(
+        path
+    ) - {path}:
+        if one in records or one.endswith("/run.json"):
+            made = origin(root, one, metadata, records)
+            differences = changes(root, made, campaign, cache=cache)
+            found.update(
+                f"{made.step}: {part}: {line}" for part, lines in differences.items() for line in lines
+            )
+    return [f"{line} ({count} files)" for line, count in sorted(found.items())]
 
 
 def spec_changes(step: str, spec: Mapping[str, Any], campaign: Campaign) -> list[str]:

@@ -1,9 +1,11 @@
 """audit.md: what was checked, what is wrong, what the engine says, what was accepted. No clock value in it."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from captionlab.provenance.audit import Audit
 from captionlab.provenance.evidence import EXIT_CODES, listed
+from captionlab.provenance.kinds import kind
 
 _SORTS = {
     "data": "tampered data",
@@ -56,24 +58,38 @@ def _affected(audit: Audit) -> str:
 
 
 def _walk(audit: Audit) -> list[str]:
-    """Each evaluation file that tables read, with what it rests on."""
+    """Each JSON file that tables read: its weights, its run's identity, the manifests and their sources."""
     if not audit.cells:
         return ["No table was made again."]
     rows = [
-        "| JSON that tables read | Cells | SHA-256 | Weights and records | Data |",
-        "|:---|---:|:---|:---|:---|",
+        "| JSON that tables read | Cells | SHA-256 | Weights | Identity | Data | Sources |",
+        "|:---|---:|:---|:---|:---|:---|:---|",
     ]
-    for file in sorted({cell.file for cell in audit.cells}):
-        count = sum(cell.file == file for cell in audit.cells)
-        rest = audit.lineage.ancestors(file) - {file}
-        models = [path for path in rest if path.startswith(("runs/", "evaluation/"))]
-        data = [path for path in rest if path.startswith(("chunks/", "suites/", "tokenizer/", "teachers/"))]
-        records = [path for path in data if path.endswith(".json")]
-        digest = audit.lineage.digests.get(file, "missing")[:12]
-        rows.append(
-            f"| `{file}` | {count} | `{digest}` | {listed(models, 3) or '–'} | {listed(records, 3) or '–'} |"
+    counts = Counter(cell.file for cell in audit.cells)
+    for file, count in sorted(counts.items()):
+        rest = audit.lineage.ancestors(file)
+        weights = [path for path in rest if kind(path) == "weights"]
+        data = [
+            path
+            for path in rest
+            if kind(path) == "manifest" or (path.startswith("suites/") and "json" in path)
+        ]
+        cells = (
+            f"`{file}`",
+            str(count),
+            _digest(audit, file),
+            ", ".join(_digest(audit, path) for path in weights) or "–",
+            ", ".join(f"`{name[:12]}`" for name in sorted({audit.identities[path] for path in weights}))
+            or "–",
+            ", ".join(f"{path.split('/')[1]} {_digest(audit, path)}" for path in sorted(data)) or "–",
+            ", ".join(sorted({audit.sources[path] for path in rest if path in audit.sources})) or "–",
         )
+        rows.append("| " + " | ".join(cells) + " |")
     return ["\n".join(rows)]
+
+
+def _digest(audit: Audit, path: str) -> str:
+    return f"`{audit.lineage.digests.get(path, 'missing')[:12]}`"
 
 
 def _accepted(audit: Audit) -> str:

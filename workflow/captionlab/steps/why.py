@@ -5,7 +5,7 @@ from pathlib import Path
 
 from captionlab.errors import CaptionlabError
 from captionlab.kept import read_campaign
-from captionlab.provenance.changes import changes, origin
+from captionlab.provenance.changes import changes, origin, upstream_changes
 from captionlab.provenance.engine import METADATA
 from captionlab.provenance.fingerprint import SYNTAX_CACHE
 
@@ -26,11 +26,12 @@ def run(args: argparse.Namespace) -> None:
     root = args.root or Path(campaign.paths.root)
     if not args.path.absolute().is_relative_to(root.absolute()):
         raise CaptionlabError(f"{args.path} is not below {root}: pass --root, the results root it belongs to")
-    made = origin(root, args.path.absolute().relative_to(root.absolute()).as_posix(), args.metadata)
-    found = changes(root, made, campaign, cache=SYNTAX_CACHE if SYNTAX_CACHE.parent.is_dir() else None)
+    path = args.path.absolute().relative_to(root.absolute()).as_posix()
+    cache = SYNTAX_CACHE if SYNTAX_CACHE.parent.is_dir() else None
+    made = origin(root, path, args.metadata)
+    found = changes(root, made, campaign, cache=cache)
+    lines = [f"{part}: {line}" for part, changed in found.items() for line in changed]
+    lines += [f"upstream, {line}" for line in upstream_changes(root, path, campaign, args.metadata, cache)]
     print(f"{args.path}: made by {made.step}")
-    for part, lines in found.items():
-        for line in lines:
-            print(f"  {part}: {line}")
-    if not any(found.values()):
-        print("  nothing it depends on has changed since")
+    for line in lines or ["nothing it depends on has changed since"]:
+        print(f"  {line}")
