@@ -6,7 +6,7 @@ from pathlib import Path
 from captionlab.chunks.duplicates import NearRule, count_chunks, count_near, read_captions
 from captionlab.files import parse_spec, versions, write_json, write_text
 from captionlab.sources.suites import read_pairs
-from captionlab.tables.artifacts import Artifacts
+from captionlab.tables.artifacts import DUPLICATES_FILE, Artifacts
 from captionlab.tables.hygiene import hygiene
 from captionlab.tables.plan import Plan, plan_from_spec
 from captionlab.tables.render import comma_separated, latex, markdown
@@ -43,16 +43,16 @@ def run(args: argparse.Namespace) -> None:
         "versions": versions("captionlab", "datasketch", "pyarrow", "numpy"),
     }
     write_json(args.output, document)
-    _render(plan, args.root, args.table)
+    _render(plan, Artifacts(args.root, {DUPLICATES_FILE: document}), args.table)
 
 
 def _sentences(path: Path) -> list[str]:
     return [sentence for pair in read_pairs(path) for sentence in (pair.sentence1, pair.sentence2)]
 
 
-def _render(plan: Plan, root: Path, table: Path) -> None:
+def _render(plan: Plan, artifacts: Artifacts, table: Path) -> None:
     parts = [f"# Duplicates in campaign `{plan.campaign}`\n"]
-    for frame in hygiene(plan, Artifacts(root)):
+    for frame in hygiene(plan, artifacts):
         write_text(table.parent / f"{frame.name}.csv", comma_separated(frame))
         write_text(table.parent / f"{frame.name}.tex", latex(frame))
         parts.append(f"## {frame.title}\n\n{markdown(frame)}")

@@ -14,20 +14,20 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class Artifacts:
-    """The results root of a campaign; each file is read once."""
+    """The results root of a campaign; each file is read once and kept in `held`, by its path below the root."""
 
     root: Path
-    _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def document(self, file: str) -> Mapping[str, Any] | None:
         """The JSON object at `file` below the root, or None where there is no such file.
 
         Raises DamagedFileError when it is there but is not JSON.
         """
-        if file not in self._read:
+        if file not in self.held:
             path = self.root / file
-            self._read[file] = read_json(path) if path.is_file() else None
-        document: Mapping[str, Any] | None = self._read[file]
+            self.held[file] = read_json(path) if path.is_file() else None
+        document: Mapping[str, Any] | None = self.held[file]
         return document
 
     def cell(self, file: str, *keys: str | int) -> Cell:

@@ -138,10 +138,10 @@ def pair_means(plan: Plan, artifacts: Artifacts) -> Frame:
         numbers = [cell.number for cell in means if cell.number is not None]
         average = mean(means)
         counted = f"{len(numbers)} of {len(group)}" if len(numbers) < len(group) else len(group)
-        spread, *extremes = (Cell(None),) * 3
+        spread, extremes = Cell(None), [Cell(None), Cell(None)]
         if numbers:
-            bounds = (max(numbers) - min(numbers), min(numbers), max(numbers))
-            spread, *extremes = (derived(value, means) for value in bounds)
+            extremes = [derived(bound(numbers), means) for bound in (min, max)]
+            spread = seed_spread(means)
         first = group[0]
         labels = (text(first.recipe), text(first.option), text(plan.full_label(first)))
         rows.append(Row((*labels, replace(average, note=""), text(counted), *extremes, spread)))
@@ -201,6 +201,14 @@ def grouped(runs: tuple[PlannedRun, ...]) -> list[tuple[PlannedRun, ...]]:
         if not run.repeat:
             groups.setdefault((run.recipe, run.option), []).append(run)
     return [tuple(group) for group in groups.values()]
+
+
+def seed_spread(cells: tuple[Cell, ...]) -> Cell:
+    """Highest minus lowest of the cells with a number; a dash where there is only one."""
+    numbers = [cell.number for cell in cells if cell.number is not None]
+    if len(numbers) < 2:
+        return text(NOT_APPLICABLE) if numbers else Cell(None)
+    return derived(max(numbers) - min(numbers), cells)
 
 
 def pairs_cell(plan: Plan, artifacts: Artifacts, file: str) -> Cell:

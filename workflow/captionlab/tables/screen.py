@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from captionlab.tables.artifacts import Artifacts, development_file, lookup_file, suites_file
 from captionlab.tables.cells import Cell, Column, Frame, Row, derived, mean, text
-from captionlab.tables.frames import grouped, harmonics_cell
+from captionlab.tables.frames import grouped, harmonics_cell, seed_spread
 from captionlab.tables.plan import Plan, PlannedRun
 from captionlab.tables.prose import note
 
@@ -80,7 +80,7 @@ def screen_means(plan: Plan, artifacts: Artifacts) -> Frame:
             replace(mean(_measured(artifacts, group, key)), note="")
             for key in ("teacher_cosine", "participation_rank")
         )
-        spread = derived(max(numbers) - min(numbers), measured) if numbers else Cell(None)
+        spread = seed_spread(measured)
         repeats = _repeat_spread(artifacts, runs, group)
         cells = (text(group[0].option), text(group[0].label), text(seeds), replace(mean(measured), note=""))
         rows.append(Row((*cells, spread, repeats, *averages)))
