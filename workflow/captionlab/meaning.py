@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from captionlab.errors import ConfigError
+from captionlab.hub_config import check_hub
 from captionlab.rotary.options import check_option, option_from_mapping
 
 Config = Mapping[str, Any]
@@ -22,6 +23,7 @@ def check_meaning(config: Config) -> None:
     _check_suites(config)
     _check_evaluation(config)
     _check_compute(config)
+    check_hub(config)
 
 
 def rows_of_chunk(chunk: Config) -> int:

@@ -81,6 +81,14 @@ def _directory(chunk: str, source: Mapping[str, Any]) -> CaptionSource:
     )
 
 
+def _hub(chunk: str, source: Mapping[str, Any]) -> CaptionSource:
+    # The hub's client is imported only where a source asks for it.
+    from captionlab.sources.hub_tables import open_chunk_file
+
+    rows, captions, record = open_chunk_file(source)
+    return CaptionSource(rows, captions, record, None)
+
+
 def _declared_chunks(chunk: str, source: Mapping[str, Any]) -> list[tuple[str, dict[str, int]]]:
     """The declared chunks up to and with `chunk`, each with its rows by file; later ones cannot matter."""
     found: list[tuple[str, dict[str, int]]] = []
@@ -146,4 +154,5 @@ def _interleaved(streams: list[tuple[int, Iterator[Caption]]]) -> Iterator[Capti
 KINDS: dict[str, Callable[[str, Mapping[str, Any]], CaptionSource]] = {
     "scenes": _scenes,
     "directory": _directory,
+    "hub": _hub,
 }

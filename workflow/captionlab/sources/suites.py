@@ -149,20 +149,29 @@ def _directory(suite: str, source: Mapping[str, Any]) -> tuple[list[Pair], dict[
     if pinned is not None:
         verify_digest(path, pinned)
     pairs = read_pairs(path)
-    record: dict[str, Any] = {
-        "kind": "directory",
-        "file": file,
-        "sha256": sha256_file(path),
-        "expected": None,
-    }
+    record = {"kind": "directory", "file": file, "sha256": sha256_file(path)}
+    return pairs, {**record, "expected": _verdict(source, pairs, str(path))}
+
+
+def _hub(suite: str, source: Mapping[str, Any]) -> tuple[list[Pair], dict[str, Any]]:
+    # The hub's client is imported only where a source asks for it.
+    from captionlab.sources.hub_tables import load_suite_files
+
+    pairs, record = load_suite_files(source)
+    where = f"hub dataset {record['repo']} at revision {record['revision']}: {', '.join(record['files'])}"
+    check_pairs(pairs, where)
+    return pairs, {**record, "expected": _verdict(source, pairs, where)}
+
+
+def _verdict(source: Mapping[str, Any], pairs: Sequence[Pair], where: str) -> dict[str, Any] | None:
     expected = optional(source, "expect", dict, "source")
-    if expected is not None:
-        verdict = check_expectations(describe(pairs), expected, str(path))
-        record["expected"] = {**expected, "verdict": verdict}
-    return pairs, record
+    if expected is None:
+        return None
+    return {**expected, "verdict": check_expectations(describe(pairs), expected, where)}
 
 
 KINDS: dict[str, Callable[[str, Mapping[str, Any]], tuple[list[Pair], dict[str, Any]]]] = {
     "scenes": _scenes,
     "directory": _directory,
+    "hub": _hub,
 }

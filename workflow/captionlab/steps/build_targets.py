@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--alignment", type=Path, help="alignment.safetensors, its JSON beside it (kind consensus)"
     )
     parser.add_argument("--published", type=Path, help=".npy, .safetensors, .parquet or .pt (kind published)")
+    parser.add_argument("--published-json", type=Path, help="record of the published file's origin")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
         if source.get("sha256"):
             verify_digest(args.published, source["sha256"])
         blocks = published_blocks(args.published, source.get("column"))
-        write_published(args.chunk, captions, args.published, blocks, spec["target_width"])
+        origin = read_json(args.published_json) if args.published_json else {}
+        write_published(args.chunk, captions, args.published, blocks, spec["target_width"], origin)
         return
     if args.embeddings is None or args.alignment is None:
         raise ConfigError("build_targets: kind is consensus; give --embeddings and --alignment")

@@ -22,7 +22,7 @@ VOCABULARY = "vocab.txt"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the step."""
-    parser.add_argument("--spec", required=True, help='JSON: {"kind": "package"|"directory", ...}')
+    parser.add_argument("--spec", required=True, help='JSON: {"kind": "package"|"directory"|"hub", ...}')
     parser.add_argument("--code", default="", help="fingerprint of the code, recorded by the workflow")
     parser.add_argument("--output", required=True, type=Path, help="folder of the tokenizer")
 
@@ -64,7 +64,16 @@ def _directory(spec: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
     return path, {"kind": "directory", "file": VOCABULARY}
 
 
+def _hub(spec: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
+    # The hub's client is imported only where a spec asks for it.
+    from captionlab.sources.hub import hub_source
+
+    found = hub_source(spec, "spec", field(spec, "file", str, "spec"), repo_type="model")
+    return found.path, found.record()
+
+
 KINDS: dict[str, Callable[[Mapping[str, Any]], tuple[Path, dict[str, Any]]]] = {
     "package": _package,
     "directory": _directory,
+    "hub": _hub,
 }

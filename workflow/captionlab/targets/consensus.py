@@ -45,12 +45,18 @@ def write_consensus(
 
 
 def write_published(
-    folder: Path, captions: Mapping[str, Any], file: Path, blocks: Iterator[Matrix], width: int
+    folder: Path,
+    captions: Mapping[str, Any],
+    file: Path,
+    blocks: Iterator[Matrix],
+    width: int,
+    origin: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write published vectors, scaled to unit length, as the chunk's targets.npy and manifest.json.
 
-    The manifest's `source` states the file's digest and the norms that the vectors had in it. Raises DamagedFileError
-    when their number or width is not what the chunk and the campaign say, or a vector is zero.
+    The manifest's `source` states the file's digest, the norms that the vectors had in it, and `origin` where known
+    (repository, commit, the file's name there). Raises DamagedFileError when their number or width is not what the
+    chunk and the campaign say, or a vector is zero.
     """
     stated = NormStatistics()
 
@@ -69,7 +75,7 @@ def write_published(
                 "row i of one must be row i of the other; use the file that belongs to this chunk"
             )
 
-    source = {"file": file.name, "sha256": sha256_file(file)}
+    source = {"file": file.name, "sha256": sha256_file(file), **(origin or {})}
     return _write(
         folder,
         captions,

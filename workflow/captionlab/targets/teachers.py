@@ -46,12 +46,13 @@ def load_teacher(spec: Spec, *, threads: int) -> Teacher:
     """The teacher a spec names, and torch set to `threads` (they decide the bits of what it computes).
 
     A spec has name, kind, ceiling and the keys of its kind: `package` (package, weights, sha256, format, config,
-    tokenizer) or `directory` (path, sha256 of its model.safetensors). Raises ConfigError on a spec that
+    tokenizer), `directory` (path, sha256 of its model.safetensors) or `hub` (repo, revision, optionally
+    allow_floating and that sha256). Raises ConfigError on a spec that
     describes no teacher, MissingFileError and DamagedFileError on files that are absent or not what is pinned.
     """
     torch.set_num_threads(threads)
     kind = spec.get("kind")
-    loaders = {"package": _from_package, "directory": _from_directory}
+    loaders = {"package": _from_package, "directory": _from_directory, "hub": _from_hub}
     if kind not in loaders:
         raise ConfigError(
             f"teacher {spec.get('name')}: kind is {kind!r}; allowed are {', '.join(sorted(loaders))}"
@@ -136,6 +137,20 @@ def _from_directory(spec: Spec) -> Teacher:
         tokenizer_sha256=sha256_file(folder / "tokenizer.json"),
         pad_id=pad,
     )
+
+
+def _from_hub(spec: Spec) -> Teacher:
+    # The hub's client is imported only where a teacher comes from there.
+    from captionlab.sources.hub import hub_source
+
+    where = f"teacher {spec['name']}"
+    unpinned = {key: value for key, value in spec.items() if key != "sha256"}
+    weights = hub_source(spec, where, "model.safetensors", repo_type="model")
+    # All files of one commit lie in one folder of the client's cache.
+    same = {**unpinned, "revision": weights.revision}
+    for file in ("config.json", "tokenizer.json"):
+        hub_source(same, where, file, repo_type="model")
+    return _from_directory({**unpinned, "path": str(weights.path.parent)})
 
 
 def _key(spec: Spec, key: str) -> Any:
