@@ -84,14 +84,14 @@ def draw_scores(frame: Frame) -> Figure:
     runs = grouped([row for row in entries if row["kind"] == "run"], "label")
     references = grouped([row for row in entries if row["kind"] == "reference"], "label")
     figure, axes = single_axes(7.4, 0.62 * len(suites) + 1.6 + 0.17 * (len(runs) + len(references)))
-    step = 0.7 / max(1, len(runs) - 1)
+    step = 0.66 / max(1, len(runs) - 1)
     for place, (label, group) in enumerate(runs.items()):
         shift = -0.35 + place * step
         _dots(axes, group, suites, shift, COLOURS[place % 9], MARKERS[place % 9], label)
     shades = ("#555555", "#8a8a8a")
     for place, (label, group) in enumerate(references.items()):
         known = [row for row in group if row["spearman"] is not None]
-        heights = [suites.index(row["suite"]) for row in known]
+        heights = [suites.index(row["suite"]) + 0.46 for row in known]
         style: Entry = {"color": shades[place % 2], "markersize": 6, "mfc": "none"}
         marker = MARKERS[place % 9]
         axes.plot([row["spearman"] for row in known], heights, marker, label=label, zorder=1, **style)
@@ -189,7 +189,8 @@ def draw_consensus(frame: Frame) -> Figure:
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     residual = [(int(row["name"]), row["value"]) for row in entries if row["quantity"] == "residual"]
     right.plot([place for place, _ in residual], [value for _, value in residual], "o-", color="#c2410c")
-    right.xaxis.get_major_locator().set_params(integer=True)
+    sweeps = [place for place, _ in residual]
+    right.set_xticks(sweeps[:: max(1, len(sweeps) // 8)])
     right.set(xlabel="Sweep", ylabel="Residual", title="Procrustes residual")
     return figure
 
