@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.encoder import CaptionEncoder
 

@@ -5,12 +5,13 @@ import ast
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from captionlab.rotary.build import config_from_spec
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.rotary.lookup import lookup_loss
 from captionlab.rotary.options import option_from_mapping, parameter_count
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 OPTION_NAMES = (
     "relative-8",
@@ -323,7 +324,7 @@ def test_execution_capacity(name, build, options):
     with torch.no_grad():
         output = encoder(ids)
     assert output.tokens.isfinite().all() and output.sentence.norm().item() == pytest.approx(1.0, abs=1e-5)
-    with pytest.raises(ValueError, match="8193 tokens .* takes 8192"):
+    with pytest.raises(ValueError, match=r"8193 tokens .* takes 8192"):
         encoder(F.pad(ids, (0, 1), value=3))
 
 

@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+
 from captionlab.errors import ConfigError
 from captionlab.rotary.options import (
     Option,

@@ -4,6 +4,10 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import BertWordPieceTokenizer
+
 from captionlab.rotary.encoder import (
     EncoderConfig,
     address,
@@ -15,9 +19,6 @@ from captionlab.rotary.encoder import (
     word_angles,
     words_of,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from tokenizers import BertWordPieceTokenizer
 
 
 def config(position="relative", width=32, heads=1, harmonics=None):
