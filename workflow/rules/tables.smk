@@ -161,7 +161,7 @@ rule draw_figure:
     output:
         drawn=report(
             PATHS.under("figures/{figure}.svg"),
-            caption="../report/figure-{figure}.rst",
+            caption="../report/figure.rst",
             category="Figures",
             labels={"figure": "{figure}"},
         ),
