@@ -9,6 +9,7 @@ from tests.targets.conftest import write_captions
 from captionlab.__main__ import main
 from captionlab.chunks.store import open_chunk
 from captionlab.files import canonical_json, digest_entry, read_json, sha256_file, write_json
+from captionlab.targets.embeddings import fit_reader, open_chunk_embeddings
 
 ROWS = {"c0": 90, "c1": 60}
 SPEC = {
@@ -121,6 +122,20 @@ def test_alignment_json_says_what_it_rests_on(root):
     assert facts["inputs"]["two/c1.npy"] == sha256_file(root / "teachers/two/c1.npy")
     assert facts["converged"] is True
     assert facts["frame"] == "one"
+
+
+@pytest.mark.parametrize("wanted", [None, 7, 9000])
+def test_the_fit_set_is_the_same_rows_of_every_teacher(root, wanted):
+    # More rows than one block of 8,192, so that a block's offset matters.
+    vectors = np.arange(40_000, dtype=np.float64).reshape(20_000, 2)
+    put_embeddings(root, "one", "c0", vectors)
+    put_embeddings(root, "two", "c0", -vectors)
+    opened = open_chunk_embeddings(root / "teachers", ["one", "two"], "c0")
+    read, rows = fit_reader({"c0": opened}, wanted)
+    expected = vectors if wanted is None else vectors[np.arange(wanted) * 20_000 // wanted]
+    assert np.array_equal(np.vstack(list(read("one"))), expected)
+    assert np.array_equal(np.vstack(list(read("two"))), -expected)
+    assert rows == {"c0": len(expected)}
 
 
 def test_too_few_rows_are_said_or_refused(root, capsys):

@@ -16,7 +16,7 @@ from captionlab.targets.procrustes import (
     whitening,
 )
 
-seeds = st.integers(0, 2**32 - 1)
+seeds = st.integers(0, 2**31)
 
 
 def rows(seed, count=60, width=5):

@@ -72,10 +72,16 @@ def test_a_pickle_with_code_is_not_run(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
-def test_ragged_rows_and_strange_files_are_refused(tmp_path):
-    pq.write_table(pa.table({"v": [[1.0, 2.0], [3.0], [4.0]]}), tmp_path / "a.parquet")
+@pytest.mark.parametrize(
+    "rows", [[[1.0, 2.0], [3.0], [4.0]], [[1.0, 2.0], [3.0, 4.0, 5.0], [6.0]], [[1.0], None]]
+)
+def test_ragged_rows_are_refused(tmp_path, rows):
+    pq.write_table(pa.table({"v": rows}), tmp_path / "a.parquet")
     with pytest.raises(DamagedFileError, match="not as long"):
         list(published_blocks(tmp_path / "a.parquet", None))
+
+
+def test_strange_files_are_refused(tmp_path):
     with pytest.raises(MissingFileError):
         published_blocks(tmp_path / "b.npy", None)
     with pytest.raises(ConfigError, match="suffix"):
