@@ -1,6 +1,7 @@
 """Checks that this campaign's results can decide, or come near to where its size or data differ."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from captionlab.tables.artifacts import (
@@ -10,10 +11,12 @@ from captionlab.tables.artifacts import (
     lookup_file,
     suites_file,
 )
+from captionlab.tables.cells import Cell
 from captionlab.tables.checks.finding import PUBLISHED_CAMPAIGN, Evidence, Finding, State, undecided
 from captionlab.tables.frames import suite_mean
 from captionlab.tables.plan import PlannedRun
 from captionlab.tables.published import find
+from captionlab.tables.uncertainty import mean_interval, suite_interval
 
 
 def needs(evidence: Evidence, *, what: str) -> Finding:
@@ -24,17 +27,20 @@ def needs(evidence: Evidence, *, what: str) -> Finding:
 def published_values(evidence: Evidence, *, table: str, keys: Mapping[str, Any], tolerance: float) -> Finding:
     """Printed numbers against this campaign's, when it is the published campaign.
 
-    Each may be off by `tolerance`, relative to the printed number where that is above 1.
+    A number with an interval is reproduced when the printed one lies inside it; any other may be off by
+    `tolerance`, relative to the printed number where that is above 1.
     """
-    ours = [_ours(evidence, table, dict(row.keys)) for row in find(table, **keys)]
-    printed = [row.number for row in find(table, **keys)]
-    if not evidence.plan.published_size or any(value is None for value in ours):
+    printed = find(table, **keys)
+    ours = [_ours(evidence, table, dict(row.keys)) for row in printed]
+    if not evidence.plan.published_size or any(cell.number is None for cell in ours):
         return undecided(PUBLISHED_CAMPAIGN)
-    pairs = zip(ours, printed, strict=True)
-    gap = max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs if a is not None)
-    state = State.REPRODUCED if gap <= tolerance else State.CONTRADICTED
-    figure = f"largest difference over {len(printed)} numbers {gap:.6f}, allowed {tolerance}"
-    return Finding(state, figure)
+    pairs = list(zip(ours, (row.number for row in printed), strict=True))
+    close = sum(_close(cell, number, tolerance) for cell, number in pairs)
+    gap = max(abs((cell.number or 0.0) - number) / max(1.0, abs(number)) for cell, number in pairs)
+    bounded = any(cell.interval is not None for cell in ours)
+    rule = "inside our 95% intervals" if bounded else f"within {tolerance}"
+    figure = f"{close} of {len(pairs)} numbers {rule}, largest difference {gap:.6f}"
+    return Finding(State.REPRODUCED if close == len(pairs) else State.CONTRADICTED, figure)
 
 
 def lookup_exact(evidence: Evidence, *, option: str) -> Finding:
@@ -107,24 +113,28 @@ def control_trained(evidence: Evidence, *, option: str) -> Finding:
     return Finding(State.REPRODUCED, f"trained here: {figure or 'reading missing'}{_size_remark(evidence)}")
 
 
-def _ours(evidence: Evidence, table: str, keys: Mapping[str, str]) -> float | None:
+def _close(cell: Cell, printed: float, tolerance: float) -> bool:
+    if cell.interval is not None:
+        return cell.interval[0] <= printed <= cell.interval[1]
+    return abs((cell.number or 0.0) - printed) <= tolerance * max(1.0, abs(printed))
+
+
+def _ours(evidence: Evidence, table: str, keys: Mapping[str, str]) -> Cell:
     place = f"{keys.get('recipe', 'screen')}/{keys['option']}/seed-{keys['seed']}"
     artifacts = evidence.artifacts
-    if table == "benchmarks" and keys["suite"] == "mean":
-        return suite_mean(evidence.plan, artifacts, f"evaluation/{place}/suites.json").number
-    places: dict[str, tuple[str, ...]] = {
-        "benchmarks": (f"evaluation/{place}/suites.json", "suites", keys.get("suite", ""), "spearman"),
-        "development": (f"runs/{place}/development.json", keys.get("quantity", "")),
-        "geometry": (
-            f"evaluation/{place}/geometry.json",
-            "samples",
-            keys.get("sample", ""),
-            keys.get("quantity", ""),
-        ),
-        "lookup": (f"evaluation/{place}/lookup.json", keys.get("quantity", "")),
-    }
-    file, *path = places[table]
-    return artifacts.cell(file, *path).number
+    quantity = keys.get("quantity", "")
+    if table == "benchmarks":
+        file, suite = f"evaluation/{place}/suites.json", keys["suite"]
+        if suite == "mean":
+            bounded, plain = mean_interval(artifacts, place), suite_mean(evidence.plan, artifacts, file)
+        else:
+            bounded = suite_interval(artifacts, place, suite)
+            plain = artifacts.cell(file, "suites", suite, "spearman")
+        return replace(plain, interval=bounded.interval)
+    if table == "geometry":
+        return artifacts.cell(f"evaluation/{place}/geometry.json", "samples", keys["sample"], quantity)
+    folder = {"development": "runs", "lookup": "evaluation"}[table]
+    return artifacts.cell(f"{folder}/{place}/{table}.json", quantity)
 
 
 def _readings(evidence: Evidence, option: str) -> list[tuple[PlannedRun, int, int, float]]:
