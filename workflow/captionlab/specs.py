@@ -269,6 +269,7 @@ def table_spec(campaign: Campaign) -> str:
             "long_tokens": config["evaluation"]["test"]["long_tokens"],
             "near_tie": config["selection"]["near_tie"],
             "resamples": config["evaluation"]["resamples"],
+            "hygiene": True,
         }
     )
 

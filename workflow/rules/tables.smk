@@ -29,6 +29,7 @@ RESULTS = [
     *[PATHS.chunk("manifest.json", chunk) for chunk in CAMPAIGN.chunks],
     *[PATHS.under(f"selection/{stage}.json") for stage in ("screen", "larger")],
     PATHS.under("statistics/suites.json"),
+    PATHS.under("hygiene/duplicates.json"),
     PATHS.under("config.json"),
 ]
 
