@@ -211,36 +211,32 @@ def parity_report(option, delta=0.0, **answers):
     }
 
 
-def served(plan_spec, results, tmp_path, *reports):
-    copy = shutil.copytree(results, tmp_path / "served")
-    (copy / "serving").mkdir()
-    for place, report in enumerate(reports):
-        (copy / "serving" / f"{place}.json").write_text(json.dumps(report))
-    return states(CARD, Evidence(plan_from_spec(plan_spec), Artifacts(copy)))
+def served(plan_spec, results, *reports):
+    return states(CARD, Evidence(plan_from_spec(plan_spec), Artifacts(results), reports))
 
 
-def test_parity_of_zero_reproduces_and_anything_else_contradicts(plan_spec, results, tmp_path):
-    found = served(plan_spec, results, tmp_path / "a", parity_report("relative-16"))
+def test_parity_of_zero_reproduces_and_anything_else_contradicts(plan_spec, results):
+    found = served(plan_spec, results, parity_report("relative-16"))
     assert found["parity"].state is State.REPRODUCED
-    found = served(plan_spec, results, tmp_path / "b", parity_report("relative-16", 1e-7))
+    found = served(plan_spec, results, parity_report("relative-16", 1e-7))
     assert found["parity"].state is State.CONTRADICTED
-    found = served(plan_spec, results, tmp_path / "c", parity_report("relative-16", None))
+    found = served(plan_spec, results, parity_report("relative-16", None))
     assert found["parity"].state is State.CONTRADICTED
 
 
-def test_the_default_s_report_answers_for_the_default(plan_spec, results, tmp_path):
+def test_the_default_s_report_answers_for_the_default(plan_spec, results):
     reports = (parity_report("hierarchical", capacity=False), parity_report("relative-16", capacity=True))
-    found = served(plan_spec, results, tmp_path, *reports)
+    found = served(plan_spec, results, *reports)
     assert found["capacity"].state is State.REPRODUCED
     assert found["standalone"].state is State.UNCHECKABLE
     assert found["precisions"].needs == "a device that runs float16, bfloat16 autocast"
 
 
-def test_left_padding_is_a_question_to_binding_options(plan_spec, results, tmp_path):
+def test_left_padding_is_a_question_to_binding_options(plan_spec, results):
     relative = parity_report("relative-16", **{"left-padding": False})
-    found = served(plan_spec, results, tmp_path / "a", relative)
+    found = served(plan_spec, results, relative)
     assert found["left-padding"].needs == "an export of a binding option and its parity report"
     moved = parity_report("binding-whole", **{"left-padding": True})
-    assert served(plan_spec, results, tmp_path / "b", moved)["left-padding"].state is State.REPRODUCED
+    assert served(plan_spec, results, moved)["left-padding"].state is State.REPRODUCED
     still = parity_report("binding-whole", **{"left-padding": False})
-    assert served(plan_spec, results, tmp_path / "c", still)["left-padding"].state is State.UNCHECKABLE
+    assert served(plan_spec, results, still)["left-padding"].state is State.UNCHECKABLE

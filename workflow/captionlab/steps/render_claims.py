@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from captionlab.files import parse_spec, write_text
+from captionlab.files import parse_spec, read_json, write_text
 from captionlab.tables.artifacts import Artifacts
 from captionlab.tables.checks.finding import Evidence
 from captionlab.tables.claims import cards, claims_frame, tally
@@ -20,12 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--card", action="append", help="a card by name (default: all, the study's own first)"
     )
+    parser.add_argument("--parity", nargs="*", default=[], type=Path, help="parity reports of exports")
 
 
 def run(args: argparse.Namespace) -> None:
     """Judge every claim of every card against the campaign under the root."""
     plan = plan_from_spec(parse_spec(args.spec))
-    evidence = Evidence(plan, Artifacts(args.root))
+    evidence = Evidence(plan, Artifacts(args.root), tuple(read_json(path) for path in args.parity))
     parts = [f"# Claims, checked by campaign `{plan.campaign}`\n"]
     for card in args.card or sorted(cards(), key=lambda name: (not name.startswith("captionbert"), name)):
         frame = claims_frame(card, evidence)

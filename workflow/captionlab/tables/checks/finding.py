@@ -1,7 +1,9 @@
 """What a check has to go on and what it can find."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from captionlab.tables.artifacts import Artifacts
 from captionlab.tables.plan import Plan
@@ -18,10 +20,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The campaign a card's claims are held against."""
+    """The campaign a card's claims are held against, and the parity reports of its exports that were named."""
 
     plan: Plan
     artifacts: Artifacts
+    reports: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -60,13 +60,8 @@ def left_padding(evidence: Evidence) -> Finding:
 
 
 def _reports(evidence: Evidence) -> list[Report]:
-    """Every parity report below serving/, the selected default's first, then by path."""
-    root = evidence.artifacts.root
-    places = sorted(path.relative_to(root).as_posix() for path in root.glob("serving/**/*.json"))
-    documents = [document for place in places if (document := evidence.artifacts.document(place))]
-    reports = [document for document in documents if "cases" in document and "answers" in document]
     chosen = selected_place(evidence.artifacts)
-    return sorted(reports, key=lambda report: _place(report) != chosen)
+    return sorted(evidence.reports, key=lambda report: _place(report) != chosen)
 
 
 def _default_answer(evidence: Evidence, question: str) -> Mapping[str, Any] | None:
