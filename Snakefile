@@ -14,6 +14,7 @@ include: "workflow/rules/targets.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/selection.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/serving.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/provenance.smk"
 

@@ -1,6 +1,6 @@
 """A trained run that keeps its state, made without training: random weights at a small size, and its export."""
 
-import os
+import importlib.metadata
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from packaging.requirements import Requirement
 
 from captionlab.chunks.tokenizer import SPECIALS, vocabulary_digest, vocabulary_text
 from captionlab.files import digest_entry, read_json, write_json, write_text
@@ -15,9 +16,21 @@ from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.serving.export import export_run
 from captionlab.training.tensors import write_tensors
 
-WORDS = "a an the red blue dog cat runs sees near and two house tree small old man woman on in".split()
+WORDS = [
+    *("a", "an", "the", "red", "blue", "dog", "cat", "runs", "sees", "near", "and", "two", "house", "tree"),
+    *("small", "old", "man", "woman", "on", "in"),
+]
 LETTERS = list("abcdefghijklmnopqrstuvwxyz0123456789.,!?-'")
-PIECES = [*SPECIALS, *LETTERS, *WORDS[1:], *(f"##{letter}" for letter in LETTERS), "猫", "##ing", "caf", "##es"]
+PIECES = [
+    *SPECIALS,
+    *LETTERS,
+    *WORDS[1:],
+    *(f"##{letter}" for letter in LETTERS),
+    "猫",
+    "##ing",
+    "caf",
+    "##es",
+]
 OPTIONS = {
     "relative-16": {"heads": 4, "position": "relative", "value_path": False, "key_phase": "none"},
     "binding-whole": {
@@ -113,26 +126,46 @@ def binding(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="session")
-def transformers_4(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a virtual environment with Transformers 4.57.6, which borrows torch from this one.
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment in which torch and Transformers, with what they need, are all there is."""
+    folder = tmp_path_factory.mktemp("bare")
+    python = make_environment(folder)
+    link_packages(folder, ["torch", "transformers"])
+    return python
 
-    Its own packages come first on the path, this environment's after them.
-    """
-    kept = os.environ.get("CAPTIONLAB_TRANSFORMERS_4")
-    if kept:
-        return Path(kept)
+
+@pytest.fixture(scope="session")
+def transformers_4(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with Transformers 4.57.6 and this environment's torch, and nothing else."""
     folder = tmp_path_factory.mktemp("transformers-4")
-    python = folder / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
+    python = make_environment(folder)
     install = [str(python), "-m", "pip", "install", "-q", "transformers==4.57.6"]
     done = subprocess.run(install, capture_output=True, text=True, timeout=600)
     if done.returncode:
         pytest.skip(f"pip cannot install transformers 4.57.6 here: {done.stderr.strip().splitlines()[-1]}")
-    borrow(folder)
+    link_packages(folder, ["torch"])
     return python
 
 
-def borrow(folder: Path) -> None:
-    """Let a virtual environment see this one's packages after its own."""
+def make_environment(folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
+    return folder / "bin" / "python"
+
+
+def link_packages(folder: Path, roots: list[str]) -> None:
+    """Link packages of this environment, and all they require, into another; what is there already stays."""
     site = next(folder.glob("lib/python*/site-packages"))
-    (site / "borrowed.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
+    waiting, seen = list(roots), set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        distribution = importlib.metadata.distribution(name)
+        for entry in {file.parts[0] for file in distribution.files or [] if file.parts[0] not in ("..", "")}:
+            if not (site / entry).exists() and entry != "__pycache__":
+                (site / entry).symlink_to(Path(str(distribution.locate_file(entry))))
+        for line in distribution.requires or []:
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)

@@ -69,9 +69,7 @@ def cases_for(device: str) -> tuple[Case, ...]:
         for batch, length in pairs
     ]
     rows, length = len(_PADDED_LENGTHS), max(_PADDED_LENGTHS)
-    cases += [
-        Case(f"padding-{side}", "padding", "float32", rows, length, side) for side in ("right", "left")
-    ]
+    cases += [Case(f"padding-{side}", "padding", "float32", rows, length, side) for side in ("right", "left")]
     return (*cases, Case("diagnostics", "diagnostics", "float32", 3, 33))
 
 

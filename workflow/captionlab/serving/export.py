@@ -94,7 +94,7 @@ def aligned(tensors: Mapping[str, Tensor]) -> bytes:
     operands: an unaligned copy of the same weights gives sentence vectors that differ in the last bit. With
     float32 tensors of whole multiples of 16 numbers every one of them is aligned; the bools come last.
     """
-    data = save(dict(tensors), metadata={"format": "pt"})
+    data: bytes = save(dict(tensors), metadata={"format": "pt"})
     (length,) = struct.unpack_from("<Q", data)
     start = 8 + length
     padding = -start % _ALIGNMENT

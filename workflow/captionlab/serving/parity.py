@@ -55,16 +55,18 @@ def check_export(
     export: Path,
     compute: Mapping[str, Any],
     python: str,
+    cases: tuple[Case, ...] | None = None,
 ) -> dict[str, Any]:
     """The parity report of an export.
 
     state: the run's training-state.safetensors, record: its run.json; `export` is only ever opened by a
-    process of its own, started with the interpreter `python`. The report says under `differences` whatever is
+    process of its own, started with the interpreter `python`. `cases` are those of the device (`cases_for`)
+    unless given. The report says under `differences` whatever is
     not equal; nothing is raised for that. Raises ExportLoadError when the other process fails, and what
     native.restore_state raises.
     """
     device = torch.device(str(compute["device"]))
-    cases = cases_for(str(compute["device"]))
+    cases = cases_for(str(compute["device"])) if cases is None else cases
     encoder = native.restore_state(state, record, device)
     inputs = case_inputs(cases, encoder.config.vocabulary, encoder.config.pad_id)
     with tempfile.TemporaryDirectory(prefix="parity-") as folder:
@@ -115,7 +117,9 @@ def exported_side(
             check=False,
         )
     except OSError as error:
-        raise ExportLoadError(f"{python} cannot be started ({error.strerror}): give another --python") from None
+        raise ExportLoadError(
+            f"{python} cannot be started ({error.strerror}): give another --python"
+        ) from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         raise ExportLoadError(
@@ -131,7 +135,9 @@ def compare(
 ) -> dict[str, Any]:
     """Cases with their deltas, answers to the card's questions, and every difference in words."""
     rows = [_case_row(case, ours.outputs, theirs.outputs) for case in cases if not case.diagnostics]
-    extra = [_diagnostic_row(key, ours, theirs) for case in cases if case.diagnostics for key in _keys(case, ours)]
+    extra = [
+        _diagnostic_row(key, ours, theirs) for case in cases if case.diagnostics for key in _keys(case, ours)
+    ]
     unequal = _unequal_tensors(ours.report["state"], theirs.report["state"])
     differences = [f"state tensor {name}" for name in unequal]
     differences += [f"case {row['name']}" for row in rows if not row["holds"]]
@@ -240,7 +246,7 @@ def _answers(
     tokens = theirs.report["tokenizer"]
     sentences = torch.cat([theirs.outputs[f"{case.name}.sentence"] for case in cases if not case.diagnostics])
     off = float((sentences.double().norm(dim=1) - 1).abs().max())
-    longest = next(case for case in cases if case.length == CAPACITY)
+    longest = max(cases, key=lambda case: case.length)
     long_output = theirs.outputs[f"{longest.name}.tokens"]
     padded = theirs.outputs["diagnostics.sentence"][0]
     left, right = (ours.outputs[f"padding-{side}.sentence"] for side in ("left", "right"))
@@ -276,6 +282,8 @@ def _answer(holds: bool, figure: str) -> dict[str, Any]:
 
 def _side_json(side: Side) -> dict[str, Any]:
     dropped = ("state", "tokenizer", "loading")
-    state = hashlib.sha256(json.dumps(sorted(entry["sha256"] for entry in side.report["state"].values())).encode())
+    state = hashlib.sha256(
+        json.dumps(sorted(entry["sha256"] for entry in side.report["state"].values())).encode()
+    )
     kept = {key: value for key, value in side.report.items() if key not in dropped}
     return {**kept, "state_sha256": state.hexdigest()}
