@@ -2,12 +2,13 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from captionlab.files import atomic_path, digest_entry, parse_spec, versions, write_json
-from captionlab.targets.alignment import describe_fit, fit_alignment, save_alignment
-from captionlab.targets.embeddings import fit_reader, open_chunk_embeddings
+from captionlab.targets.alignment import Fit, describe_fit, fit_alignment, save_alignment
+from captionlab.targets.embeddings import Embeddings, fit_reader, open_chunk_embeddings
 from captionlab.targets.threads import blas_threads
 
 
@@ -35,26 +36,42 @@ def run(args: argparse.Namespace) -> None:
             tolerance=spec["tolerance"],
             ridge=spec["ridge"],
         )
+    _warn_of_few_rows(fit, spec["ridge"])
+    with atomic_path(args.output) as path:
+        save_alignment(path, fit)
+    write_json(args.output_json, _record(args, spec, fit, rows, opened))
+
+
+def _warn_of_few_rows(fit: Fit, ridge: float) -> None:
     widest = max(len(by.mean) for by in fit.whitenings.values())
     if fit.rows <= widest:
         print(
             f"fit_alignment: {fit.rows} rows for width {widest}, so covariances are rank-deficient and the ridge "
-            f"{spec['ridge']} decides the rest: fit on more rows, or raise targets.ridge",
+            f"{ridge} decides the rest: fit on more rows, or raise targets.ridge",
             file=sys.stderr,
         )
-    with atomic_path(args.output) as path:
-        save_alignment(path, fit)
+
+
+def _record(
+    args: argparse.Namespace,
+    spec: Mapping[str, Any],
+    fit: Fit,
+    rows: Mapping[str, int],
+    opened: Mapping[str, Mapping[str, Embeddings]],
+) -> dict[str, Any]:
     described: dict[str, Any] = describe_fit(fit)
-    for name in names:
-        described["teachers"][name]["weights_sha256"] = opened[chunks[0]][name].facts["weights_sha256"]
+    for name in spec["teachers"]:
+        described["teachers"][name]["weights_sha256"] = next(iter(opened.values()))[name].facts[
+            "weights_sha256"
+        ]
     inputs = {
         f"{name}/{chunk}.npy": teachers[name].facts["files"][f"{chunk}.npy"]["sha256"]
         for chunk, teachers in opened.items()
-        for name in names
+        for name in spec["teachers"]
     }
-    record = {
+    return {
         **described,
-        "fit": {"rows": fit.rows, "chunks": rows},
+        "fit": {"rows": fit.rows, "chunks": dict(rows)},
         "target_width": spec["target_width"],
         "ridge": spec["ridge"],
         "tolerance": spec["tolerance"],
@@ -63,4 +80,3 @@ def run(args: argparse.Namespace) -> None:
         "code": args.code,
         "versions": versions("numpy", "safetensors"),
     }
-    write_json(args.output_json, record)
