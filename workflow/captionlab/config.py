@@ -28,6 +28,8 @@ def load_campaign(config: Mapping[str, Any], digest_cache: Path | None = None) -
     """
     check_schema(config)
     check_meaning(config)
+    # Where jobs run decides no result, so it stays out of every spec.
+    config = {key: value for key, value in config.items() if key != "cluster"}
     campaign = Campaign(config=config, runs=campaign_runs(config), references=())
     return Campaign(
         config=config,

@@ -60,3 +60,33 @@ def run_chunks(wildcards, name):
     """A file of every chunk a run reads: those it trains on, then the development chunk."""
     chunks = [*training_chunks(wildcards), DEVELOPMENT_CHUNK]
     return [PATHS.chunk(name, chunk) for chunk in chunks]
+
+
+# How jobs are asked for on a cluster. It is left out of CAMPAIGN.config: where a job ran decides no result.
+CLUSTER = config.get("cluster", {})
+
+
+def requested(rule, gpu=False):
+    """What a rule's jobs ask for, as `resources: **requested(...)`; a profile sets what the config leaves out."""
+    resources = {
+        "slurm_partition": of_rule("partition", rule),
+        "slurm_account": CLUSTER.get("account"),
+        "mem_mb": growing(of_rule("memory_mb", rule)),
+        "runtime": growing(of_rule("runtime_minutes", rule)),
+    }
+    if gpu and CAMPAIGN.config["compute"]["device"] == "cuda":
+        resources |= {"gpu": 1, "gpu_model": CLUSTER.get("gpu")}
+    return {name: value for name, value in resources.items() if value is not None}
+
+
+def of_rule(key, rule):
+    """A rule's entry of a cluster key, else its `default`, else None."""
+    entries = CLUSTER.get(key, {})
+    return entries.get(rule, entries.get("default"))
+
+
+def growing(amount):
+    """An amount that grows by itself with every attempt; None stays None."""
+    if amount is None:
+        return None
+    return lambda wildcards, attempt: amount * attempt

@@ -8,6 +8,8 @@ rule prepare_tokenizer:
         PATHS.log("prepare_tokenizer"),
     benchmark:
         PATHS.benchmark("prepare_tokenizer")
+    resources:
+        **requested("prepare_tokenizer"),
     params:
         folder=subpath(output.manifest, parent=True),
         spec=specs.tokenizer_spec(CAMPAIGN),
@@ -29,6 +31,8 @@ rule tokenize_chunk:
         PATHS.log("tokenize_chunk/{chunk}"),
     benchmark:
         PATHS.benchmark("tokenize_chunk/{chunk}")
+    resources:
+        **requested("tokenize_chunk"),
     params:
         folder=subpath(output.manifest, parent=True),
         tokenizer=subpath(input.tokenizer, parent=True),
@@ -47,6 +51,8 @@ rule prepare_suite:
         PATHS.log("prepare_suite/{suite}"),
     benchmark:
         PATHS.benchmark("prepare_suite/{suite}")
+    resources:
+        **requested("prepare_suite"),
     params:
         spec=lambda wildcards: specs.suite_spec(CAMPAIGN, wildcards.suite),
         code=FINGERPRINTS["prepare_suite"],

@@ -11,6 +11,8 @@ rule encode_teacher:
         PATHS.log("encode_teacher/{teacher}/{chunk}"),
     benchmark:
         PATHS.benchmark("encode_teacher/{teacher}/{chunk}")
+    resources:
+        **requested("encode_teacher"),
     params:
         chunk=subpath(input.facts, parent=True),
         state=PATHS.under("state/teachers/{teacher}/{chunk}"),
@@ -45,6 +47,8 @@ rule fit_alignment:
         PATHS.log("fit_alignment"),
     benchmark:
         PATHS.benchmark("fit_alignment")
+    resources:
+        **requested("fit_alignment"),
     params:
         embeddings=PATHS.under("teachers"),
         spec=lambda wildcards: specs.alignment_spec(CAMPAIGN),
@@ -73,6 +77,8 @@ rule build_targets:
         PATHS.log("build_targets/{chunk}"),
     benchmark:
         PATHS.benchmark("build_targets/{chunk}")
+    resources:
+        **requested("build_targets"),
     params:
         chunk=subpath(input.facts, parent=True),
         embeddings=PATHS.under("teachers"),

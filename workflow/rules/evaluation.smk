@@ -24,7 +24,7 @@ rule evaluate_run:
         PATHS.benchmark("evaluate_run/{recipe}/{option}/seed-{seed}")
     threads: CAMPAIGN.config["compute"]["threads"]
     resources:
-        gpu=1 if CAMPAIGN.config["compute"]["device"] == "cuda" else 0,
+        **requested("evaluate_run", gpu=True),
     params:
         folder=subpath(output.suites, parent=True),
         tokenizer=subpath(input.tokenizer, parent=True),
@@ -51,6 +51,8 @@ rule evaluate_reference:
     benchmark:
         PATHS.benchmark("evaluate_reference/{reference}")
     threads: CAMPAIGN.config["compute"]["threads"]
+    resources:
+        **requested("evaluate_reference"),
     params:
         folder=subpath(output.suites, parent=True),
         tokenizer=subpath(input.tokenizer, parent=True),
@@ -82,6 +84,8 @@ rule resample_suites:
         PATHS.log("resample_suites"),
     benchmark:
         PATHS.benchmark("resample_suites")
+    resources:
+        **requested("resample_suites"),
     params:
         evaluations=PATHS.under("evaluation"),
         suites=PATHS.under("suites"),
@@ -109,6 +113,8 @@ rule write_mteb:
         PATHS.log("write_mteb"),
     benchmark:
         PATHS.benchmark("write_mteb")
+    resources:
+        **requested("write_mteb"),
     params:
         folder=subpath(output[0], parent=True),
         evaluations=PATHS.under("evaluation"),

@@ -6,6 +6,8 @@ rule keep_config:
         PATHS.log("keep_config"),
     benchmark:
         PATHS.benchmark("keep_config")
+    resources:
+        **requested("keep_config"),
     params:
         spec=specs.config_spec(CAMPAIGN),
         code=FINGERPRINTS["keep_config"],
@@ -23,6 +25,8 @@ rule list_artifacts:
         PATHS.log("list_artifacts"),
     benchmark:
         PATHS.benchmark("list_artifacts")
+    resources:
+        **requested("list_artifacts"),
     params:
         code=FINGERPRINTS["list_artifacts"],
     shell:
@@ -41,6 +45,8 @@ rule take_census:
         PATHS.log("take_census"),
     benchmark:
         PATHS.benchmark("take_census")
+    resources:
+        **requested("take_census"),
     params:
         root=PATHS.root,
         cache=CACHE / "digests.json",
@@ -61,6 +67,8 @@ rule audit_campaign:
         PATHS.log("audit_campaign"),
     benchmark:
         PATHS.benchmark("audit_campaign")
+    resources:
+        **requested("audit_campaign"),
     params:
         root=PATHS.root,
         # Asked for again after any file was touched, the audit must run again.
@@ -81,6 +89,8 @@ rule recompute_sample:
         PATHS.log("recompute_sample"),
     benchmark:
         PATHS.benchmark("recompute_sample")
+    resources:
+        **requested("recompute_sample"),
     params:
         root=PATHS.root,
         spec=specs.recomputation_spec(CAMPAIGN),
@@ -99,6 +109,8 @@ rule write_crate:
         PATHS.log("write_crate"),
     benchmark:
         PATHS.benchmark("write_crate")
+    resources:
+        **requested("write_crate"),
     params:
         root=PATHS.root,
         code=FINGERPRINTS["write_crate"],

@@ -14,6 +14,8 @@ rule fetch_targets:
         PATHS.log("fetch_targets/{chunk}"),
     benchmark:
         PATHS.benchmark("fetch_targets/{chunk}")
+    resources:
+        **requested("fetch_targets"),
     params:
         spec=lambda wildcards: specs.published_spec(CAMPAIGN, wildcards.chunk),
         code=FINGERPRINTS["fetch_hub_file"],
@@ -35,6 +37,8 @@ rule build_targets:
         PATHS.log("build_targets/{chunk}"),
     benchmark:
         PATHS.benchmark("build_targets/{chunk}")
+    resources:
+        **requested("build_targets"),
     params:
         chunk=subpath(output.manifest, parent=True),
         spec=lambda wildcards: specs.targets_spec(CAMPAIGN, wildcards.chunk),

@@ -27,7 +27,7 @@ rule train_run:
         PATHS.benchmark("train_run/{recipe}/{option}/seed-{seed}")
     threads: CAMPAIGN.config["compute"]["threads"]
     resources:
-        gpu=1 if CAMPAIGN.config["compute"]["device"] == "cuda" else 0,
+        **requested("train_run", gpu=True),
     params:
         folder=subpath(output.run, parent=True),
         state=PATHS.state(),

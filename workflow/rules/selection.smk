@@ -11,6 +11,8 @@ rule select_run:
         PATHS.log("select_run/{stage}"),
     benchmark:
         PATHS.benchmark("select_run/{stage}")
+    resources:
+        **requested("select_run"),
     params:
         spec=lambda wildcards: specs.selection_spec(CAMPAIGN, wildcards.stage),
         code=FINGERPRINTS["select_run"],

@@ -17,6 +17,8 @@ rule export_run:
         PATHS.log("export_run/{recipe}/{option}/seed-{seed}"),
     benchmark:
         PATHS.benchmark("export_run/{recipe}/{option}/seed-{seed}")
+    resources:
+        **requested("export_run"),
     params:
         run=PATHS.run(""),
         tokenizer=PATHS.tokenizer(""),
@@ -43,7 +45,7 @@ rule check_parity:
         loader="|".join(LOADERS),
     threads: CAMPAIGN.config["compute"]["threads"]
     resources:
-        gpu=1 if CAMPAIGN.config["compute"]["device"] == "cuda" else 0,
+        **requested("check_parity", gpu=True),
     params:
         # Kept beside the run without being declared: not every run keeps one.
         state=PATHS.run("training-state.safetensors"),
@@ -79,6 +81,8 @@ rule render_serving:
         PATHS.log("render_serving"),
     benchmark:
         PATHS.benchmark("render_serving")
+    resources:
+        **requested("render_serving"),
     params:
         root=PATHS.root,
         spec=serving_specs.serving_table_spec(CAMPAIGN),
@@ -115,6 +119,8 @@ rule write_card:
         PATHS.log("write_card/{recipe}/{option}/seed-{seed}"),
     benchmark:
         PATHS.benchmark("write_card/{recipe}/{option}/seed-{seed}")
+    resources:
+        **requested("write_card"),
     params:
         root=PATHS.root,
         folder=PATHS.export(""),
@@ -142,6 +148,8 @@ rule publish_export:
         PATHS.log("publish_export/{recipe}/{option}/seed-{seed}"),
     benchmark:
         PATHS.benchmark("publish_export/{recipe}/{option}/seed-{seed}")
+    resources:
+        **requested("publish_export"),
     params:
         state=PATHS.run("training-state.safetensors"),
         tokenizer=PATHS.tokenizer(""),

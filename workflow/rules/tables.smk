@@ -52,6 +52,8 @@ rule render_final:
         PATHS.log("render_final"),
     benchmark:
         PATHS.benchmark("render_final")
+    resources:
+        **requested("render_final"),
     params:
         root=PATHS.root,
         spec=specs.table_spec(CAMPAIGN),
@@ -74,6 +76,8 @@ rule render_screen:
         PATHS.log("render_screen"),
     benchmark:
         PATHS.benchmark("render_screen")
+    resources:
+        **requested("render_screen"),
     params:
         root=PATHS.root,
         spec=specs.table_spec(CAMPAIGN),
@@ -96,6 +100,8 @@ rule render_runs:
         PATHS.log("render_runs"),
     benchmark:
         PATHS.benchmark("render_runs")
+    resources:
+        **requested("render_runs"),
     params:
         root=PATHS.root,
         spec=specs.table_spec(CAMPAIGN),
@@ -118,6 +124,8 @@ rule render_claims:
         PATHS.log("render_claims"),
     benchmark:
         PATHS.benchmark("render_claims")
+    resources:
+        **requested("render_claims"),
     params:
         root=PATHS.root,
         spec=specs.table_spec(CAMPAIGN),
@@ -145,6 +153,8 @@ rule count_duplicates:
         PATHS.log("count_duplicates"),
     benchmark:
         PATHS.benchmark("count_duplicates")
+    resources:
+        **requested("count_duplicates"),
     params:
         root=PATHS.root,
         spec=specs.table_spec(CAMPAIGN),
@@ -172,6 +182,8 @@ rule draw_figure:
         PATHS.log("draw_figure/{figure}"),
     benchmark:
         PATHS.benchmark("draw_figure/{figure}")
+    resources:
+        **requested("draw_figure"),
     params:
         folder=subpath(output.drawn, parent=True),
         root=PATHS.root,
@@ -197,6 +209,8 @@ rule render_html:
         PATHS.log("render_html"),
     benchmark:
         PATHS.benchmark("render_html")
+    resources:
+        **requested("render_html"),
     params:
         root=PATHS.root,
         figures=PATHS.under("figures"),
