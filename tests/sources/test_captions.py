@@ -96,7 +96,7 @@ def test_digests_are_checked(folder):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"kind": "hbu"}, "source.kind is 'hbu': the kinds are directory, scenes"),
+        ({"kind": "hbu"}, "source.kind is 'hbu': the kinds are directory, hub, scenes"),
         ({"kind": None}, "source.kind is None: give a text"),
         ({"seed": -1}, "source.seed is -1: give 0 or more"),
         ({"seed": True}, "source.seed is True: give a whole number"),

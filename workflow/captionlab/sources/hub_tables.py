@@ -76,10 +76,10 @@ def load_suite_files(source: Mapping[str, Any]) -> tuple[list[Pair], dict[str, A
     return pairs, record
 
 
-def split_files(names: Sequence[str], split: str) -> list[str]:
+def split_files(names: Sequence[str], split: str, where: str) -> list[str]:
     """The files of a split among a repository's, in order of their shards; empty where there are none.
 
-    Raises MissingFileError when a shard is absent.
+    Raises MissingFileError naming `where` when a shard is absent.
     """
     pattern = re.compile(rf"(^|/){re.escape(split)}(/[^/]+|-[^/]*)?({'|'.join(map(re.escape, FORMATS))})$")
     mine = sorted(name for name in names if pattern.search(name))
@@ -90,7 +90,7 @@ def split_files(names: Sequence[str], split: str) -> list[str]:
         said = {int(shard.group(2)) for name in chosen if (shard := _SHARD.search(name))}
         if said and said != {len(chosen)}:
             raise MissingFileError(
-                f"split {split!r} has {len(chosen)} files ({', '.join(chosen[:3])}), "
+                f"{where}: split {split!r} has {len(chosen)} files ({', '.join(chosen[:3])}), "
                 f"their names speak of {max(said)}: name one with `file`, or pin a whole revision"
             )
         return chosen
@@ -105,11 +105,12 @@ def _suite_names(source: Mapping[str, Any]) -> list[str]:
     revision = field(source, "revision", str, "source")
     floating = field(source, "allow_floating", bool, "source", False)
     names = hub_listing(repo, revision, repo_type="dataset", allow_floating=floating)
-    found = split_files(names, split)
+    where = f"hub dataset {repo} at revision {revision}"
+    found = split_files(names, split, where)
     if not found:
         held = ", ".join(name for name in names if name.endswith(FORMATS)) or "none that can be read"
         raise MissingFileError(
-            f"hub dataset {repo} at revision {revision} has no file of split {split!r} (its tables: {held}): "
+            f"{where} has no file of split {split!r} (its tables: {held}): "
             "correct `split`, or name the file with `file`"
         )
     return found
