@@ -1,9 +1,12 @@
+import json
+import random
+
 import numpy as np
 import pytest
 import torch
 
-from captionlab.errors import ConfigError
-from captionlab.training import history
+from captionlab.errors import ConfigError, DamagedFileError
+from captionlab.training import history, randomness
 from captionlab.training.memory import CPU_BUDGET, batch_tokens_bound, plan_graph
 from captionlab.training.plan import plan_run
 
@@ -84,3 +87,20 @@ def test_nine_digits_hold_a_single_precision_number():
     for number in numbers:
         line = history.step_line({"loss": float(number)})
         assert np.float32(line.split(":")[1][:-1]) == number
+
+
+def test_random_states_come_back():
+    randomness.seed_all(5)
+    states = json.loads(json.dumps(randomness.capture(CPU)))
+    drawn = [random.random(), np.random.rand(), torch.rand(1).item()]
+    assert [random.random(), np.random.rand(), torch.rand(1).item()] != drawn
+    randomness.restore(states, CPU)
+    assert [random.random(), np.random.rand(), torch.rand(1).item()] == drawn
+
+
+@pytest.mark.parametrize("name", ["python", "numpy", "torch"])
+def test_random_states_that_cannot_be_are_refused(name):
+    states = randomness.capture(CPU)
+    for value in (None, [], "zz", [1, 2, 3]):
+        with pytest.raises(DamagedFileError, match="random states cannot be restored"):
+            randomness.restore({**states, name: value}, CPU)

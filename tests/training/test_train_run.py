@@ -357,7 +357,9 @@ def test_a_changed_array_or_suite_is_refused(nursery, world, tmp_path):
         assert "Traceback" not in text
 
 
-def test_no_events_where_the_spec_wants_none(nursery, world, undisturbed, tmp_path):
+def test_no_events_or_state_where_the_spec_wants_none(nursery, world, undisturbed, tmp_path):
+    """Those of an earlier run of another spec in the same folder go, too."""
+    shutil.copytree(undisturbed, tmp_path / "run")
     assert (
         finish(nursery, world, tmp_path, world.changed(training={"events": False, "keep_state": False}))[0]
         == 0

@@ -51,7 +51,8 @@ def check_compute(compute: Mapping[str, Any]) -> None:
 
 
 def make_deterministic(compute: Mapping[str, Any]) -> None:
-    """Threads from the spec, strict deterministic algorithms, TF32 off unless the spec says otherwise.
+    """Threads from the spec, strict deterministic algorithms, TF32 off unless the spec says otherwise; attention
+    on CUDA by the flash kernel or, under a mask, by plain matrix products: the others' gradients vary.
 
     Call it before anything runs on a CUDA device: cuBLAS reads its workspace setting once.
     """
@@ -63,6 +64,8 @@ def make_deterministic(compute: Mapping[str, Any]) -> None:
     torch.backends.cuda.matmul.allow_tf32 = bool(compute.get("tf32", False))
     torch.backends.cudnn.allow_tf32 = bool(compute.get("tf32", False))
     torch.backends.cudnn.benchmark = False
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 @contextmanager
@@ -122,6 +125,7 @@ def describe(compute: Mapping[str, Any], device: torch.device) -> dict[str, Any]
         "autocast": compute.get("autocast"),
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "attention": "flash, math" if cuda else "torch's choice on a CPU",
         "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG") if cuda else None,
     }
 

@@ -17,6 +17,8 @@ from captionlab.files import write_json
 LOCK_FILE = "lock"
 OWNER_FILE = "owner.json"
 _POLL_SECONDS = 0.2
+# A new holder needs a moment to replace what a dead one said of itself.
+_SETTLED_SECONDS = 1.0
 _REMIND_SECONDS = 60.0
 
 
@@ -71,7 +73,7 @@ def _wait(folder: Path, identity: str, timeout: float, say: Callable[[str], None
         waited = time.monotonic() - started
         owner = _owner(folder)
         who = f"process {owner.get('pid', '?')} on {owner.get('host', '?')} since {owner.get('started', '?')}"
-        if owner.get("identity", identity) != identity and waited > _POLL_SECONDS:
+        if owner.get("identity", identity) != identity and waited > _SETTLED_SECONDS:
             raise LockTimeoutError(
                 f"{folder} is being trained under another identity by {who}: wait for it or stop it first"
             )

@@ -57,7 +57,7 @@ def begin(task: Task, plan: Plan, folder: Path, key: Mapping[str, Any], say: Cal
     snapshot = checkpoint.restore(folder, key, say)
     if snapshot is not None:
         load_into(_state_tensors(run), snapshot.tensors, checkpoint.generation(folder, snapshot.step))
-        randomness.restore(snapshot.random)
+        randomness.restore(snapshot.random, run.moments.count.device)
         run.step = run.saved = snapshot.step
         run.lines, run.weights = list(snapshot.history), dict(snapshot.weights)
         say(f"resuming after step {run.step} of {plan.steps}")
@@ -126,7 +126,9 @@ def save(run: Run) -> None:
     if run.saved == run.step:
         return
     tensors = {name: tensor.detach() for name, tensor in _state_tensors(run).items()}
-    snapshot = checkpoint.Snapshot(run.step, tensors, randomness.capture(), run.lines, run.weights)
+    snapshot = checkpoint.Snapshot(
+        run.step, tensors, randomness.capture(run.moments.count.device), run.lines, run.weights
+    )
     checkpoint.save(run.folder, snapshot, run.key)
     run.saved = run.step
 

@@ -104,6 +104,8 @@ def _train_and_publish(job: Job, study: Study) -> None:
 def publish(job: Job, study: Study, run: Run) -> None:
     """Write the finished run's files, run.json last: it vouches for the others."""
     output = job.output
+    for name in ("run.json", checkpoint.STATE_FILE, checkpoint.RANDOM_FILE):
+        (output / name).unlink(missing_ok=True)
     write_tensors(output / "final.safetensors", model_tensors(run.task))
     for name, entry in sorted(run.weights.items()):
         _copy(job.state / entry["file"], output / f"{name}.safetensors")
@@ -185,11 +187,11 @@ def _wants_events(job: Job) -> bool:
 @contextmanager
 def _events(job: Job, run: Run) -> Iterator[Callable[[str], None]]:
     """Where each new history line goes: the event file, made anew from the lines there are."""
+    folder = job.output / "events"
+    shutil.rmtree(folder, ignore_errors=True)
     if not _wants_events(job):
         yield lambda line: None
         return
-    folder = job.output / "events"
-    shutil.rmtree(folder, ignore_errors=True)
     with EventFile(folder / EVENTS_FILE, run.lines, _hyperparameters(job.spec)) as events:
         yield events.add
 
