@@ -63,15 +63,16 @@ def _check_splits(suites: Config) -> None:
 
 
 def _check_target_files(config: Config) -> None:
-    suffixes = {}
+    suffixes: dict[str, str] = {}
     for name, chunk in config["chunks"].items():
         if "targets_file" not in chunk:
             raise ConfigError(f"chunks.{name}: published targets need the key 'targets_file'")
-        suffixes[PurePosixPath(chunk["targets_file"]).suffix] = name
+        suffixes.setdefault(PurePosixPath(chunk["targets_file"]).suffix, name)
     if len(suffixes) > 1:
+        first, second, *_ = suffixes
         raise ConfigError(
-            f"chunks.{next(iter(suffixes.values()))}.targets_file: the chunks' files end in "
-            f"{', '.join(sorted(suffixes))}; one campaign has one format"
+            f"chunks.{suffixes[second]}.targets_file: ends in {second!r}, chunk {suffixes[first]!r}'s in {first!r}; "
+            "one campaign has one format"
         )
     suffix, name = next(iter(suffixes.items()))
     if suffix not in TARGET_FORMATS:
