@@ -92,7 +92,7 @@ def test_word_phases_refuse_embeddings(found):
 
 
 def test_input_that_is_unlike_a_caption(found):
-    assert found["empty_list"].startswith(("ValueError", "RuntimeError", "TypeError")), found["empty_list"]
+    assert found["empty_list"].startswith("IndexError"), "Transformers' own tokenizer refuses an empty batch"
     assert found["no_rows"].startswith("ValueError: input of shape (0, 4)")
     assert found["empty_string"]["norms"] == pytest.approx([1], abs=ROUNDING)
     first, second = found["emoji"]["values"]
