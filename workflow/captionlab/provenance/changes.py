@@ -114,25 +114,31 @@ def changes(
 def upstream_changes(
     root: Path, path: str, campaign: Campaign | None, metadata: Path = METADATA, cache: Path | None = None
 ) -> list[str]:
-    """What changed for the artifacts that `path` rests on, by the census: a line a step and difference.
+    """What changed for the artifacts that `path` rests on: a line a step and difference, with how many files.
 
-    Without a census there is nothing to follow. Raises DamagedFileError when the census is damaged.
+    What rests on what is taken from the census and from the engine's inputs, as far as there are any.
+    Raises DamagedFileError when the census is damaged.
     """
-    if not (root / CENSUS).exists():
-        return []
-    parents = {one.path: one.parents for one in read_census(root).artifacts.values()}
     records = records_below(root, metadata)
+    lineage = Lineage(root, _parents(root, records, metadata), {})
     found: Counter[str] = Counter()
-    for one in Lineage(root, {name: frozenset(above) for name, above in parents.items()}, {}).ancestors(
-        path
-    ) - {path}:
+    for one in lineage.ancestors(path) - {path}:
         if one in records or one.endswith("/run.json"):
             made = origin(root, one, metadata, records)
-            differences = changes(root, made, campaign, cache=cache)
-            found.update(
-                f"{made.step}: {part}: {line}" for part, lines in differences.items() for line in lines
-            )
+            parts = changes(root, made, campaign, cache=cache)
+            found.update(f"{made.step}: {part}: {line}" for part, lines in parts.items() for line in lines)
     return [f"{line} ({count} files)" for line, count in sorted(found.items())]
+
+
+def _parents(root: Path, records: Mapping[str, EngineRecord], metadata: Path) -> dict[str, frozenset[str]]:
+    parents: dict[str, set[str]] = {}
+    if (root / CENSUS).exists():
+        for artifact in read_census(root).artifacts.values():
+            parents.setdefault(artifact.path, set()).update(artifact.parents)
+    for path, record in records.items():
+        below = (below_root(root, source, metadata) for source in record.inputs)
+        parents.setdefault(path, set()).update(source for source in below if source is not None)
+    return {path: frozenset(above) for path, above in parents.items()}
 
 
 def spec_changes(step: str, spec: Mapping[str, Any], campaign: Campaign) -> list[str]:
