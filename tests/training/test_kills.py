@@ -98,6 +98,25 @@ def test_a_few_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long,
     assert not (memory_path / "state").exists()
 
 
+def test_kills_while_files_are_published_and_the_state_is_removed(nursery, world, undisturbed, memory_path):
+    """As the engine does it: what was declared is deleted before the job is started again."""
+    generator = random.Random(2)
+    output, state, log = memory_path / "run", memory_path / "state", memory_path / "log"
+    for name in ("final.safetensors", "history.jsonl", "run.json", "run.json", "run.json"):
+        trainer = nursery.start(log, world.arguments(output, state))
+        while not (output / name).exists() and trainer.alive():
+            time.sleep(0.0002)
+        time.sleep(generator.uniform(0, 0.002))
+        trainer.signal(signal.SIGKILL)
+        assert trainer.wait() in (0, -signal.SIGKILL), log.read_text()
+        for declared in ("run.json", "development.json", "final.safetensors", "history.jsonl"):
+            (output / declared).unlink(missing_ok=True)
+    trainer = nursery.start(log, world.arguments(output, state))
+    assert trainer.wait() == 0, log.read_text()
+    assert_same_bytes(output, undisturbed)
+    assert {path.name for path in output.iterdir()} == {path.name for path in undisturbed.iterdir()}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_twenty_five_kills_leave_no_trace(nursery, world, long_spec, undisturbed_long, memory_path, seed):

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 
 from captionlab.files import read_json, sha256_file
 from captionlab.provenance.identity import tensors_sha256
+
+LIBRARY = Path(__file__).resolve().parents[2] / "workflow"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(LIBRARY), "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture
@@ -379,3 +383,24 @@ def test_tensor_digest_sees_numbers_and_not_the_format(tmp_path):
     save_file({"a": tensors["a"], "c": tensors["b"]}, tmp_path / "four.safetensors")
     digests = {tensors_sha256(tmp_path / f"{name}.safetensors") for name in ("one", "three", "four")}
     assert len(digests) == 3
+
+
+def test_events_without_tensorboard_are_an_error_only_where_they_are_asked_for(world, tmp_path):
+    """A child in which `import tensorboard` fails."""
+    program = (
+        "import sys; sys.modules['tensorboard'] = None\n"
+        "from captionlab.__main__ import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    for events, code in ((True, 1), (False, 0)):
+        spec = world.changed(training={"events": events})
+        done = subprocess.run(
+            [sys.executable, "-c", program, *world.arguments(tmp_path / "run", tmp_path / "state", spec)],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        assert ("the tensorboard package is not installed" in done.stderr) == events
+        shutil.rmtree(tmp_path / "state", ignore_errors=True)

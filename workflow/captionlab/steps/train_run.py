@@ -16,7 +16,7 @@ from captionlab.training.progress import say
 from captionlab.training.run import Job, Study, execute
 
 _TIMEOUT_VARIABLE = "CAPTIONLAB_LOCK_TIMEOUT"
-_DAY = 86_400.0
+_DAY = "86400"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lock-timeout",
         type=float,
-        default=float(os.environ.get(_TIMEOUT_VARIABLE, _DAY)),
+        default=os.environ.get(_TIMEOUT_VARIABLE, _DAY),
         help=f"seconds to wait for another trainer of this run (default: {_TIMEOUT_VARIABLE}, or a day)",
     )
 

@@ -135,7 +135,13 @@ def sweep(folder: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a finished run's state, the lock last: until then nobody else may enter."""
+    """Remove a finished run's state.
+
+    Generations first lose their names, so that a kill half-way leaves no half of one; the lock goes last,
+    because until then nobody else may enter.
+    """
+    for path in folder.glob("gen-*"):
+        path.replace(folder / f".{path.name}.old")
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
