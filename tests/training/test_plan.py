@@ -7,6 +7,7 @@ import torch
 
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.training import history, randomness
+from captionlab.training.events import crc32c
 from captionlab.training.memory import CPU_BUDGET, batch_tokens_bound, plan_graph
 from captionlab.training.plan import plan_run
 
@@ -104,3 +105,9 @@ def test_random_states_that_cannot_be_are_refused(name):
     for value in (None, [], "zz", [1, 2, 3]):
         with pytest.raises(DamagedFileError, match="random states cannot be restored"):
             randomness.restore({**states, name: value}, CPU)
+
+
+def test_crc_by_its_published_check_value():
+    """RFC 3720, appendix B.4, and the catalogue's check value of CRC-32/ISCSI."""
+    assert crc32c(b"123456789") == 0xE3069283
+    assert crc32c(bytes(32)) == 0x8A9136AA

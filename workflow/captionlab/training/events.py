@@ -1,10 +1,12 @@
 """TensorBoard curves made from the history, so that they have no gap and no overlap after a resume.
 
 The file's name and its times are fixed (an event's time is its step in seconds): equal histories give equal
-bytes. Only the record writer of the tensorboard package is used; torch.utils.tensorboard is slow to import.
+bytes. Only the message types of the tensorboard package are used: its writers, and torch.utils.tensorboard
+even more so, are slow to import.
 """
 
 import json
+import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +18,17 @@ from captionlab.errors import CaptionlabError
 try:
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
-    from tensorboard.plugins.hparams import metadata, plugin_data_pb2
-    from tensorboard.summary.writer.record_writer import RecordWriter
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+    from tensorboard.compat.proto.types_pb2 import DT_FLOAT
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
 except ImportError:
-    RecordWriter = None
+    Event = None
 
 EVENTS_FILE = "events.out.tfevents.0"
 _FLUSH_SECONDS = 5.0
 _NOT_CURVES = ("step", "epoch", "chunk")
+_HPARAMS_TAG = "_hparams_/session_start_info"
 
 
 class EventFile:
@@ -33,14 +38,13 @@ class EventFile:
     """
 
     def __init__(self, path: Path, lines: Sequence[str], hyperparameters: Mapping[str, Any]) -> None:
-        if RecordWriter is None:
+        if Event is None:
             raise CaptionlabError(
                 "training.events asks for TensorBoard events but the tensorboard package is not installed: "
                 "install it or set training.events to false"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb")
-        self._records = RecordWriter(self._file)
         self._flushed = 0.0
         for event in _opening(hyperparameters):
             self._write(event)
@@ -51,7 +55,7 @@ class EventFile:
         """Append the curves of one history line; every few seconds a running TensorBoard gets to see them."""
         self._write(_event(json.loads(line)))
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
-            self._records.flush()
+            self._file.flush()
             self._flushed = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -60,10 +64,10 @@ class EventFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._records.close()
+        self._file.close()
 
     def _write(self, event: Any) -> None:
-        self._records.write(event.SerializeToString(deterministic=True))
+        self._file.write(record(event.SerializeToString(deterministic=True)))
 
 
 def _event(entry: Mapping[str, Any]) -> Any:
@@ -84,7 +88,7 @@ def _curves(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _opening(hyperparameters: Mapping[str, Any]) -> Iterator[Any]:
     """The file's version and the run's hyperparameters, under which TensorBoard groups and compares runs."""
     yield Event(wall_time=0.0, file_version="brain.Event:2")
-    start = plugin_data_pb2.SessionStartInfo(start_time_secs=0.0)
+    start = SessionStartInfo(start_time_secs=0.0)
     for name, value in sorted(hyperparameters.items()):
         if isinstance(value, bool):
             start.hparams[name].bool_value = value
@@ -92,16 +96,41 @@ def _opening(hyperparameters: Mapping[str, Any]) -> Iterator[Any]:
             start.hparams[name].number_value = value
         else:
             start.hparams[name].string_value = str(value)
-    content = plugin_data_pb2.HParamsPluginData(
-        session_start_info=start, version=metadata.PLUGIN_DATA_VERSION
-    )
-    # The package's own function for this serialises a map in an order that changes from process to process.
+    content = HParamsPluginData(session_start_info=start)
     plugin = SummaryMetadata.PluginData(
-        plugin_name=metadata.PLUGIN_NAME, content=content.SerializeToString(deterministic=True)
+        plugin_name="hparams", content=content.SerializeToString(deterministic=True)
     )
     value = Summary.Value(
-        tag=metadata.SESSION_START_INFO_TAG,
+        tag=_HPARAMS_TAG,
         metadata=SummaryMetadata(plugin_data=plugin),
-        tensor=metadata.NULL_TENSOR,
+        tensor=TensorProto(dtype=DT_FLOAT, tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=0)])),
     )
     yield Event(wall_time=0.0, step=0, summary=Summary(value=[value]))
+
+
+def record(data: bytes) -> bytes:
+    """A TFRecord: length (uint64), its masked CRC, the data, its masked CRC; all little-endian."""
+    length = struct.pack("<Q", len(data))
+    return length + _masked(crc32c(length)) + data + _masked(crc32c(data))
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli, RFC 3720) of bytes."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = _TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
+    return value ^ 0xFFFFFFFF
+
+
+def _masked(crc: int) -> bytes:
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def _table() -> Iterator[int]:
+    for value in range(256):
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+        yield value
+
+
+_TABLE = tuple(_table())
