@@ -214,6 +214,12 @@ def test_a_row_does_not_see_its_neighbours(build, rows, extra, name):
     assert (together.sentence[0] - alone.sentence[0]).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("name", ["binding-piece", "binding-whole"])
+def test_ids_may_be_of_any_width(name, build):
+    encoder, ids = build(name), batch()
+    assert torch.equal(encoder(ids.int()).sentence, encoder(ids).sentence)
+
+
 def test_the_same_input_gives_the_same_bits(build):
     encoder = build("binding-whole")
     ids, mask = padded(batch(), 0, 4)

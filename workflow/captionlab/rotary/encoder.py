@@ -323,10 +323,13 @@ class CaptionEncoder(nn.Module):
         """
         binding = binding_path and self.config.key_phase != "none"
         real = self._real(ids, mask, inputs_embeds, needs_ids=binding or want_lookup)
-        words = self.words(ids, real) if ids is not None and (binding or want_lookup) else None
         position = positions(real)
-        plain = self._position_phase(position)
-        lookup_phase = self._lookup_phase(plain, ids, words) if binding else plain
+        plain = lookup_phase = self._position_phase(position)
+        words = None
+        if ids is not None and (binding or want_lookup):
+            ids = ids.long()
+            words = self.words(ids, real)
+            lookup_phase = self._lookup_phase(plain, ids, words) if binding else plain
         code = address_code(position) if self.config.value_path else None
         keys = None if bool(real.all()) else (real | ~real.any(1, keepdim=True))[:, None, None]
         x = self.embedding_norm(self.embedding(ids) if inputs_embeds is None else inputs_embeds)
@@ -387,9 +390,8 @@ class CaptionEncoder(nn.Module):
         angles = position_angles(self.config, position)[:, :, None, None]
         return _Phase(angles.cos(), angles.sin())
 
-    def _lookup_phase(self, plain: _Phase, ids: Tensor | None, words: Words | None) -> _Phase:
+    def _lookup_phase(self, plain: _Phase, ids: Tensor, words: Words) -> _Phase:
         """Word (or piece) phases in the lookup heads; other heads and special tokens keep position."""
-        assert ids is not None and words is not None
         identity = words.identity if self.config.key_phase == "word" else _mix(ids)
         angles = word_angles(identity, plain.cosine.shape[-1])[:, :, None, None]
         heads = torch.zeros(self.config.heads, 1, dtype=torch.bool, device=ids.device)
