@@ -16,6 +16,7 @@ from huggingface_hub import (
 
 from captionlab.errors import CaptionlabError, MissingFileError
 from captionlab.files import write_text
+from captionlab.serving.card_text import TEMPLATE
 from captionlab.serving.table import serving
 from captionlab.tables import frames
 from captionlab.tables.artifacts import Artifacts, development_file, run_record, suites_file
@@ -25,7 +26,6 @@ from captionlab.tables.prose import note
 from captionlab.tables.render import markdown
 
 RESULTS_FILE = ".eval_results/sentence-suites.yaml"
-_TEMPLATE = "card_template.md"
 _TASK = "sentence-similarity"
 _TAGS = ("sentence-similarity", "feature-extraction", "captions", "custom_code")
 
@@ -98,7 +98,7 @@ def model_card(
     )
     card: ModelCard = ModelCard.from_template(
         data,
-        template_path=str(Path(__file__).with_name(_TEMPLATE)),
+        template_str=TEMPLATE,
         title=f"{plan.campaign}: {plan.full_label(run)}, seed {run.seed_label}",
         parameters=f"{_document(artifacts, development_file(run))['parameters']:,}",
         standing=_standing(artifacts, run),

@@ -95,7 +95,7 @@ def aligned(tensors: Mapping[str, Tensor]) -> bytes:
     float32 tensors of whole multiples of 16 numbers every one of them is aligned; the bools come last.
     """
     data: bytes = save(dict(tensors), metadata={"format": "pt"})
-    (length,) = struct.unpack_from("<Q", data)
+    length: int = struct.unpack_from("<Q", data)[0]
     start = 8 + length
     padding = -start % _ALIGNMENT
     return struct.pack("<Q", length + padding) + data[8:start] + b" " * padding + data[start:]

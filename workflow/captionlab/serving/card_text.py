@@ -1,3 +1,10 @@
+# ruff: noqa: E501 - rows of Markdown tables cannot be broken
+"""The words of a model card, as the Jinja template that huggingface_hub fills in.
+
+A module and not a data file, so that another wording makes cards again and no export.
+"""
+
+TEMPLATE = """\
 ---
 {{ card_data }}
 ---
@@ -95,3 +102,4 @@ Run identity `{{ identity }}`; final weights SHA-256 `{{ weights_sha256 }}`; tok
 ## Licence
 
 MIT, for this code and these weights; the teachers and captions have licences of their own.
+"""
