@@ -2,7 +2,11 @@
 # snakemake --cores 8 results/tables/final.md
 
 
-configfile: "config.yaml"
+# A file given with --configfile is a whole campaign. Asking for --replace-workflow-config is not enough:
+# Snakemake does not pass that flag on to the jobs of a cluster.
+if not workflow.overwrite_configfiles:
+
+    configfile: "config.yaml"
 
 
 report: "workflow/report/campaign.rst"
