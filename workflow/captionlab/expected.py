@@ -88,6 +88,9 @@ def _chunk(campaign: Campaign, chunk: str) -> list[Row]:
         vectors.append(_HERE.teacher("json", name, chunk))
     if vectors:
         vectors.append(_HERE.under("teachers/alignment.json"))
+    if campaign.config["targets"]["kind"] == "published":
+        vectors.append(_HERE.chunk("published.json", chunk))
+        rows.append(_row(vectors[-1:], "fetch_targets", []))
     made = [_HERE.chunk(name, chunk) for name in ("targets.npy", "manifest.json")]
     rows.append(_row(made, "build_targets", [facts, *vectors]))
     return rows

@@ -15,6 +15,11 @@ from captionlab.meaning import option_switches, recipe_steps, rows_of_chunk
 Spec = dict[str, Any]
 SUITE_SPARE_KEYS = ("label",)
 RECIPE_SPARE_KEYS = ("label", "keep_state")
+# Lengths that a plan assumes where no manifest tells them: a mix of short, long and original captions; a suite's
+# sentence; a suite whose rows the config does not state.
+ASSUMED_CAPTION_TOKENS = 96
+ASSUMED_SENTENCE_TOKENS = 20
+ASSUMED_PAIRS = 2000
 
 
 def config_spec(campaign: Campaign) -> str:
@@ -114,7 +119,7 @@ def train_spec(campaign: Campaign, run: Run) -> str:
     recipe = campaign.recipe(run.recipe)
     training = {key: value for key, value in recipe.items() if key not in RECIPE_SPARE_KEYS}
     training["rows"] = None
-    training["keep_state"] = recipe["keep_state"] == "all" or run.option in recipe["keep_state"]
+    training["keep_state"] = keeps_state(campaign, run)
     development = config["evaluation"]["development"]
     return canonical_json(
         {
@@ -228,6 +233,53 @@ def selection_spec(campaign: Campaign, stage: str) -> str:
     )
 
 
+def plan_spec(campaign: Campaign) -> str:
+    """Sizes, recipes and runs: what a campaign will take follows from them."""
+    config = campaign.config
+    evaluation, suites = config["evaluation"], config["suites"]
+    captions = (
+        evaluation["development"]["rows"] + evaluation["test"]["rows"] + evaluation["test"]["long_rows"]
+    )
+    pairs = {name: _pairs(row) for name, row in {**suites["development"], **suites["test"]}.items()}
+    recipes = {}
+    for name in config["recipes"]:
+        keys = ("batch", "chunks", "ceiling", "sub_batch_tokens", "keep_state")
+        recipes[name] = {key: campaign.recipe(name)[key] for key in keys}
+        recipes[name]["steps"] = recipe_steps(config, name)
+    return canonical_json(
+        {
+            "campaign": campaign.name,
+            "model": _model(campaign),
+            "options": {name: option_switches(config, name) for name in config["options"]},
+            "lookup_heads": len(config["lookup"]["heads"]),
+            "recipes": recipes,
+            "runs": [{**run.as_json(), "keeps_state": keeps_state(campaign, run)} for run in campaign.runs],
+            "rows": {name: rows_of_chunk(row) for name, row in config["chunks"].items()},
+            "half": config["compute"]["autocast"] is not None,
+            "fetched": {
+                "captions": config["captions"]["kind"] == "hub",
+                "targets": config["targets"]["kind"] == "published",
+            },
+            "reading": {
+                "captions": captions + config["lookup"]["rows"],
+                "pairs": {
+                    stage: sum(pairs[name] for name in (campaign.development_suite, *names))
+                    for stage in ("screen", "larger")
+                    for names in [campaign.evaluated_suites(stage)]
+                },
+                "sentence_tokens": ASSUMED_SENTENCE_TOKENS,
+            },
+            "assumed_tokens": ASSUMED_CAPTION_TOKENS,
+        }
+    )
+
+
+def keeps_state(campaign: Campaign, run: Run) -> bool:
+    """Whether a run keeps optimizer and RNG state beside its weights."""
+    kept = campaign.recipe(run.recipe)["keep_state"]
+    return bool(kept == "all" or run.option in kept)
+
+
 def census_spec(campaign: Campaign) -> str:
     """Whose artifacts are pinned, and how its tables are laid out, for those who make them again."""
     return canonical_json({"campaign": campaign.name, "tables": json.loads(table_spec(campaign))})
@@ -272,6 +324,10 @@ def table_spec(campaign: Campaign) -> str:
             "hygiene": True,
         }
     )
+
+
+def _pairs(suite: Mapping[str, Any]) -> int:
+    return int(suite.get("rows") or suite.get("expect", {}).get("rows") or ASSUMED_PAIRS)
 
 
 def _labelled(rows: Mapping[str, Any], role: str) -> list[Spec]:

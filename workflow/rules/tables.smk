@@ -219,3 +219,22 @@ rule render_html:
     shell:
         "python -m captionlab render_html --spec {params.spec:q} --code {params.code}"
         " --root {params.root} --figures {params.figures} --output {output} > {log} 2>&1"
+
+
+# Reads what chunks say of their lengths where they are made, and asks for none: a plan comes first.
+rule plan_campaign:
+    output:
+        PATHS.under("tables/plan.md"),
+    log:
+        PATHS.log("plan_campaign"),
+    benchmark:
+        PATHS.benchmark("plan_campaign")
+    resources:
+        **requested("plan_campaign"),
+    params:
+        root=PATHS.root,
+        spec=specs.plan_spec(CAMPAIGN),
+        code=FINGERPRINTS["plan_campaign"],
+    shell:
+        "python -m captionlab plan_campaign --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output} > {log} 2>&1"
