@@ -1,0 +1,60 @@
+"""The campaign on a real Slurm: same bytes as without it, whatever happens to its jobs."""
+
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+RUNS = {name: f"runs/{name}/relative/seed-1" for name in ("screen", "larger", "exposure")}
+
+
+def training_job(cluster, recipe):
+    """The latest submission of a recipe's run, None before there is one."""
+    jobs = [job for job in cluster.submissions() if f"train_run_wildcards_{recipe}" in job.comment]
+    return jobs[-1] if jobs else None
+
+
+def wait_for_state(site, engine, recipe):
+    """Wait until a run has saved a state and is not finished."""
+    while not list(site.path(f"state/{recipe}/relative/seed-1").glob("gen-*")):
+        assert engine.poll() is None, site.printed[-4000:]
+        assert not site.path(f"{RUNS[recipe]}/run.json").exists(), (
+            f"the {recipe} run was not interrupted in time"
+        )
+        time.sleep(0.1)
+
+
+def test_a_campaign_on_slurm_with_a_cancelled_and_a_preempted_run(site, local, cluster, tmp_path):
+    made = site.copy(tmp_path / "checkout")
+    with made.submitted(cluster, "tables/final.md") as engine:
+        waiting = {"larger": "scontrol requeue", "exposure": "scancel"}
+        for recipe, command in waiting.items():
+            wait_for_state(made, engine, recipe)
+            cluster.command(*command.split(), training_job(cluster, recipe).number)
+        assert engine.wait(timeout=1500) == 0, made.printed[-6000:]
+    final = "tables/final.md"
+    assert made.path(final).read_bytes() == local.path(final).read_bytes()
+    for run in RUNS.values():
+        for name in ("final.safetensors", "history.jsonl", "development.json"):
+            assert made.path(f"{run}/{name}").read_bytes() == local.path(f"{run}/{name}").read_bytes()
+    for recipe in waiting:
+        assert "resuming after step" in made.path(f"logs/train_run/{recipe}/relative/seed-1.log").read_text()
+    assert "Nothing to be done" in made.locally(final)
+
+
+def test_a_failing_job_is_reported_by_its_log(local, cluster, tmp_path):
+    broken = local.copy(tmp_path / "checkout")
+    targets = broken.path("chunks/train-0/targets.npy")
+    content = bytearray(targets.read_bytes())
+    content[-1] ^= 1
+    targets.write_bytes(content)
+    run = f"{RUNS['screen']}/run.json"
+    broken.path(run).unlink()
+    with broken.submitted(cluster, run, "--retries=0") as engine:
+        assert engine.wait(timeout=600) == 1, broken.printed[-6000:]
+    assert "captionlab: " in broken.printed and "targets.npy" in broken.printed
+    assert "Error in rule train_run" in broken.printed
+    log = broken.path("logs/train_run/screen/relative/seed-1.log")
+    assert "targets.npy" in log.read_text()
+    assert [path for path in (broken.folder / ".snakemake/slurm_logs").rglob("*.log") if path.stat().st_size]
