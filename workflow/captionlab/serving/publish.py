@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import httpx2
 from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError
 
 from captionlab.errors import CaptionlabError
 from captionlab.files import sha256_file
+
+_FAILURES = (httpx2.HTTPError, OSError, ValueError)
 
 
 class PublishError(CaptionlabError):
@@ -27,7 +29,7 @@ def upload(export: Path, repository: str, *, private: bool) -> str:
         commit = api.upload_folder(
             repo_id=repository, folder_path=export, commit_message=f"Export {export.name}"
         )
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except _FAILURES as error:
         raise PublishError(f"{repository} at {api.endpoint} took no upload ({_line(error)})") from None
     return str(commit.oid)
 
@@ -40,7 +42,7 @@ def download(repository: str, revision: str, folder: Path) -> None:
     api = HfApi()
     try:
         api.snapshot_download(repository, revision=revision, local_dir=folder)
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except _FAILURES as error:
         raise PublishError(
             f"{repository}@{revision} at {api.endpoint} gave nothing ({_line(error)})"
         ) from None
