@@ -133,7 +133,7 @@ def test_chunk_bytes_do_not_depend_on_where_the_data_lies(tokenizer, data, tmp_p
          "c.jsonl: 9 captions for chunk train-0 cannot be made of whole images"),
         ({"digests": {"c.jsonl": "0" * 64}}, 4, "c.jsonl has sha256"),
         ({"path": "/nowhere"}, 3, "folder /nowhere is missing"),
-        ({"kind": "hub"}, 2, "source.kind is 'hub'"),
+        ({"kind": "web"}, 2, "source.kind is 'web'"),
     ],
 )  # fmt: skip
 def test_chunk_errors_are_one_line(tokenizer, data, tmp_path, capsys, change, code, says):
