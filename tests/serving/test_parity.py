@@ -161,7 +161,7 @@ FAULTS = {
     plant_rope_buffer: "case plain",
     plant_overwriting_init: "state tensor",
     plant_swapped_layers: "state tensor layers.0",
-    plant_truncation: "tokenizer ids",
+    plant_truncation: "tokenizer file_ids",
     plant_half_config: "state tensor",
     plant_left_padding: "tokenizer padding_side",
     plant_dropped_mask: "case padding-right",

@@ -1,4 +1,4 @@
-"""The exported side of a parity check: a script of its own that needs torch, Transformers and safetensors only.
+"""The exported side of a parity check: a script that needs torch and Transformers and nothing else.
 
     python -I automodel_side.py EXPORT WORK
 
@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 from transformers import AutoModel, AutoTokenizer
 
 AUTOCAST = {"float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -46,7 +47,8 @@ def main(export: Path, work: Path) -> None:
         "loading": {name: sorted(map(str, keys)) for name, keys in loading.items()},
         "config_dtype": str(model.config.dtype).removeprefix("torch."),
         "state": {name: describe(tensor) for name, tensor in model.state_dict().items()},
-        "tokenizer": read_texts(tokenizer, requests["texts"]),
+        "tokenizer": read_texts(tokenizer, requests["texts"])
+        | read_file(export / "tokenizer.json", requests["texts"]),
         "weights_format": weights_format(export / _MODEL),
         "weights_sha256": hashlib.sha256((export / _MODEL).read_bytes()).hexdigest(),
         "project_imported": any(name.partition(".")[0] == _PROJECT for name in sys.modules),
@@ -87,6 +89,16 @@ def read_texts(tokenizer: Any, texts: list[str]) -> dict[str, Any]:
         "padded_ids": padded["input_ids"],
         "padded_mask": padded["attention_mask"],
         "padding_side": tokenizer.padding_side,
+    }
+
+
+def read_file(path: Path, texts: list[str]) -> dict[str, Any]:
+    """What tokenizer.json does by itself: Transformers hides a truncation or padding left in it, others do not."""
+    tokenizer = Tokenizer.from_file(str(path))
+    return {
+        "file_ids": [tokenizer.encode(text).ids for text in texts],
+        "file_truncation": tokenizer.truncation,
+        "file_padding": tokenizer.padding,
     }
 
 

@@ -82,4 +82,7 @@ def native_texts(tokenizer: Path, sha256: str, texts: tuple[str, ...]) -> dict[s
         "padded_ids": ids.tolist(),
         "padded_mask": mask.astype(int).tolist(),
         "padding_side": "right",
+        "file_ids": [row.tolist() for row in rows],
+        "file_truncation": None,
+        "file_padding": None,
     }
