@@ -184,6 +184,8 @@ def test_left_and_right_padding_agree(name, build):
 @pytest.mark.parametrize("pooling", ["mean-then-head", "head-then-mean"])
 def test_a_row_of_padding_is_the_zero_vector(name, pooling, build):
     encoder = build(name, pooling=pooling)
+    with torch.no_grad():  # with zero biases the head maps nothing to nothing by itself
+        encoder.head.out.bias.fill_(0.5)
     ids, mask = padded(batch(), 0, 2)
     mask[1] = False
     with torch.no_grad():
@@ -275,6 +277,20 @@ def test_word_phases_turn_the_lookup_heads_only(build):
     assert torch.allclose(ours[0], theirs[0], atol=1e-7)
     assert torch.allclose(ours[1][:, 1:], theirs[1][:, 1:], atol=1e-6)
     assert (ours[1][:, 0] - theirs[1][:, 0]).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["key", "binding-piece"])
+def test_special_tokens_keep_position_phases(name, build, options):
+    lookup = {"layer": 0}
+    plain = build({**options[name], "key_phase": "none", "record_norm": None}, layers=1, lookup=lookup)
+    lexical = build({**options[name], "record_norm": None}, layers=1, lookup=lookup)
+    ids = batch(length=40)
+    ids[:, 21] = 4
+    ours, theirs = (encoder(ids, want_lookup=True).lookup.scores for encoder in (lexical, plain))
+    specials = [0, 21, 39]
+    assert torch.equal(ours[:, :, specials][..., specials], theirs[:, :, specials][..., specials])
+    words = [1, 2, 3, 20, 22, 38]
+    assert (ours[:, :, words][..., words] - theirs[:, :, words][..., words]).abs().max() > 0.1
 
 
 def test_the_record_norm_bounds_the_score(build):
