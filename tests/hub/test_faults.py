@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -277,9 +278,13 @@ def test_a_cut_connection_resumes_where_it_was_cut(hub, commands, tmp_path):
     commit = hub.put("test/resume", {"large.bin": data})
     hub.faults.append(Fault("cut", "storage:", times=1))
     spec = fetch(repo="test/resume", revision=commit)
-    assert commands.run(F, spec, "--output", tmp_path / "made.bin").code == 0
+    outcome = commands.run(F, spec, "--output", tmp_path / "made.bin")
+    assert outcome.code == 0
     ranges = [request.ranged for request in hub.requests if request.port == "storage"]
     assert ranges == [None, f"bytes={10 << 20}-"]
+    said = [line for line in outcome.err.splitlines() if "25.2M" in line]
+    assert re.fullmatch(r"large\.bin: 25\.2M of 25\.2M, .*B/s, 00:00 left", said[-1])
+    assert "\r" not in outcome.err
     assert (tmp_path / "made.bin").read_bytes() == data
 
 

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from huggingface_hub import HfApi, constants, hf_hub_download
 from huggingface_hub.file_download import repo_folder_name
-from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.sources.fields import field, optional
 from captionlab.sources.hub_errors import Place, explained, passing
+from captionlab.sources.hub_progress import line_bar
 
 PINNED = re.compile(r"[0-9a-f]{40}")
 ATTEMPTS = 4
@@ -126,13 +126,12 @@ def check_revision(revision: str, allow_floating: bool, where: str) -> None:
 
 
 def _fetch(place: Place) -> Path:
-    if not sys.stderr.isatty():
-        disable_progress_bars()
+    bar = None if sys.stderr.isatty() else line_bar(place.file)
     return Path(
         _retried(
             place,
             lambda: hf_hub_download(
-                place.repo, place.file, repo_type=place.repo_type, revision=place.revision
+                place.repo, place.file, repo_type=place.repo_type, revision=place.revision, tqdm_class=bar
             ),
         )
     )
