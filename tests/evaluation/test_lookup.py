@@ -72,7 +72,7 @@ def test_summary_by_hand():
 
 def test_no_repeated_word_means_no_accuracy(encoder):
     read = [LookupRows("captions", ROWS[2:], [0])]
-    document, lines = lookup_document(encoder, read, sub_batch_tokens=16, path_removal=False)
+    document, lines = lookup_document(encoder, read, sub_batch_tokens=16, path_removal=False, born=encoder)
     assert lines == []
     assert (document["queries"], document["accuracy"], document["mean_probability"]) == (0, None, None)
     assert document["path_removed"] is None

@@ -304,7 +304,7 @@ def _lookup(seed: int, binding: bool) -> dict[str, Any]:
         "mean_distance": 23.5,
     }
     removed = {**reading, "correct": 900, "accuracy": 900 / 10146, "mean_probability": 0.07}
-    whole = {**reading, "other_heads": [], "path_removed": removed if binding else None}
+    whole = {**reading, "other_heads": [], "path_removed": removed if binding else None, "at_birth": removed}
     suite = {**whole, "rows": 2753, "captions": 90, "queries": 120, "correct": 60, "accuracy": 0.5}
     return {"layer": 5, "heads": [0], "source": "061", **whole, "suites": {"STS-B": suite}}
 

@@ -189,7 +189,7 @@ def _spec() -> dict:
             "record_norm": 2.18,
             "lookup_loss": 0.1,
         },
-        "lookup": {"layer": 1, "heads": [0]},
+        "lookup": {"layer": 1, "heads": [0], "birth": "tied"},
         "training": {
             "chunks": ["train-0", "train-1"],
             "rows": None,

@@ -126,7 +126,7 @@ def train_spec(campaign: Campaign, run: Run) -> str:
             "run": run.as_json(),
             "model": _model(campaign),
             "option": option_switches(config, run.option),
-            "lookup": {"layer": config["lookup"]["layer"], "heads": config["lookup"]["heads"]},
+            "lookup": {key: config["lookup"][key] for key in ("layer", "heads", "birth")},
             "training": training,
             "development": {
                 **development,

@@ -109,12 +109,19 @@ def summarise_queries(queries: Sequence[Query], rows: int, head: int) -> dict[st
 
 
 def lookup_document(
-    encoder: CaptionEncoder, read: Sequence[LookupRows], *, sub_batch_tokens: int, path_removal: bool
+    encoder: CaptionEncoder,
+    read: Sequence[LookupRows],
+    *,
+    sub_batch_tokens: int,
+    path_removal: bool,
+    born: CaptionEncoder,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """lookup.json's content and the lines of lookup-queries.jsonl, for captions (first of `read`) and suites.
 
-    The captions' summary of the first designated head stands at the top; other heads, suites and the frozen
-    path removal below it. Lines are those of the untouched path.
+    The captions' summary of the first designated head stands at the top; other heads, suites, the frozen
+    path removal and the reading at birth below it. `born` is the same encoder before its first step: what an
+    option reads without having learned anything is not its training's merit. Lines are those of the trained,
+    untouched path.
     """
     heads = encoder.config.lookup_heads
     summaries: dict[str, dict[str, Any]] = {}
@@ -127,7 +134,9 @@ def lookup_document(
         if path_removal:
             without = read_queries(encoder, entry, sub_batch_tokens=sub_batch_tokens, binding_path=False)
             removed = summarise_queries(without, len(entry.rows), heads[0])
-        summaries[entry.name] = {**own, "other_heads": others, "path_removed": removed}
+        before = read_queries(born, entry, sub_batch_tokens=sub_batch_tokens)
+        at_birth = summarise_queries(before, len(entry.rows), heads[0])
+        summaries[entry.name] = {**own, "other_heads": others, "path_removed": removed, "at_birth": at_birth}
     captions, *suites = read
     document = {
         "layer": encoder.config.lookup_layer,

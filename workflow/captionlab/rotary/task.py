@@ -31,7 +31,7 @@ SPEC_KEYS = {
         *("init_std", "layer_norm_eps", "rope_base", "ntk_scale", "pooling"),
     ),
     "option": ("heads", "position", "value_path", "key_phase", "record_norm", "lookup_loss"),
-    "lookup": ("layer", "heads"),
+    "lookup": ("layer", "heads", "birth"),
     "training": (
         *("temperature", "mse_weight", "mse_reduction", "ceiling", "micro_batch_tokens", "sub_batch_tokens"),
         "mask_duplicates",

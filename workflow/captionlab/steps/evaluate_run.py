@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tokenizers import Tokenizer
 
 from captionlab.chunks.store import ChunkStore
-from captionlab.chunks.tokenizer import load_tokenizer, tokenize
+from captionlab.chunks.tokenizer import load_tokenizer, tokenize, vocabulary
 from captionlab.evaluation.captions import open_chunks, read_samples
 from captionlab.evaluation.encode import cut_row, encode_sentences
 from captionlab.evaluation.lookup import LookupRows, lookup_document
@@ -19,6 +20,7 @@ from captionlab.evaluation.results import write_cosines
 from captionlab.evaluation.sampling import sample_rows
 from captionlab.evaluation.suites import Encode, open_suite, read_suites
 from captionlab.files import canonical_json, parse_spec, read_json, versions, write_json, write_text
+from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.training.devices import check_compute, claimed_device, make_deterministic
 from captionlab.training.progress import say
@@ -48,6 +50,7 @@ class _Job:
     args: argparse.Namespace
     encoder: CaptionEncoder
     tokenizer: Tokenizer
+    device: torch.device
     origin: Mapping[str, Any]
 
     def write(self, name: str, document: Mapping[str, Any]) -> None:
@@ -75,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
             "identity": record["identity"],
         }
         origin = {"model": model, "spec": spec, "code": args.code, "versions": versions(*PACKAGES)}
-        job = _Job(spec, args, encoder, tokenizer, origin)
+        job = _Job(spec, args, encoder, tokenizer, device, origin)
         _write_suites(job)
         _write_geometry(job, stores)
         _write_lookup(job, stores)
@@ -120,8 +123,13 @@ def _write_lookup(job: _Job, stores: Mapping[str, ChunkStore]) -> None:
     document: dict[str, Any] = {"source": None, "suites": {}}
     lines: list[dict[str, Any]] = []
     if read:
+        born = build_encoder(config_from_spec(job.spec), vocabulary(job.tokenizer), job.spec["run"]["seed"])
         document, lines = lookup_document(
-            job.encoder, read, sub_batch_tokens=SUB_BATCH_TOKENS, path_removal=job.spec["path_removal"]
+            job.encoder,
+            read,
+            sub_batch_tokens=SUB_BATCH_TOKENS,
+            path_removal=job.spec["path_removal"],
+            born=born.to(job.device).eval(),
         )
     write_text(
         job.args.output / "lookup-queries.jsonl", "".join(canonical_json(line) + "\n" for line in lines)

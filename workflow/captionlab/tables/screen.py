@@ -24,6 +24,8 @@ _READING_COLUMNS = (
     Column("accuracy", "Accuracy", 4),
     Column("mean_probability", "Mean probability", 6),
     Column("chance", "Chance", 4),
+    Column("accuracy_at_birth", "Accuracy, at birth", 4),
+    Column("mean_probability_at_birth", "Probability, at birth", 6),
     Column("accuracy_path_removed", "Accuracy, path removed", 4),
     Column("mean_probability_path_removed", "Probability, path removed", 6),
 )
@@ -114,8 +116,8 @@ def lookup(plan: Plan, artifacts: Artifacts) -> Frame:
     for run in plan.runs:
         file = lookup_file(run)
         cells = tuple(artifacts.cell(file, key) for key in ("rows", *_READING))
-        removed = tuple(_removed(artifacts, file, key) for key in ("accuracy", "mean_probability"))
-        rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), *cells, *removed)))
+        beside = _beside(artifacts, file)
+        rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), *cells, *beside)))
     columns = (*_KEYS, Column("stage", "Stage"), Column("rows", "Rows"), *_READING_COLUMNS)
     return Frame("lookup", "Lookup reading of development captions", columns, tuple(rows), (note("lookup"),))
 
@@ -128,12 +130,9 @@ def lookup_suites(plan: Plan, artifacts: Artifacts) -> Frame:
         document = artifacts.document(file)
         for name in document.get("suites", {}) if document else ():
             cells = tuple(artifacts.cell(file, "suites", name, key) for key in ("rows", *_READING))
-            removed = tuple(
-                _removed(artifacts, file, key, before=("suites", name))
-                for key in ("accuracy", "mean_probability")
-            )
+            beside = _beside(artifacts, file, "suites", name)
             suite = text(plan.suite_label(name))
-            rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), suite, *cells, *removed)))
+            rows.append(Row((*_keys(run, _label(plan, run)), text(run.stage), suite, *cells, *beside)))
     head = (Column("stage", "Stage"), Column("suite", "Suite"), Column("rows", "Sentences"))
     return Frame("lookup-suites", "Lookup reading on suites", (*_KEYS, *head, *_READING_COLUMNS), tuple(rows))
 
@@ -163,6 +162,13 @@ def _repeat_spread(artifacts: Artifacts, runs: tuple[PlannedRun, ...], group: tu
             differences.append(abs(again.number - first.number))
             cells += [again, first]
     return derived(max(differences), cells) if differences else Cell(None)
+
+
+def _beside(artifacts: Artifacts, file: str, *before: str) -> tuple[Cell, ...]:
+    """Accuracy and mean probability of the untrained encoder, then those with the binding path removed."""
+    keys = ("accuracy", "mean_probability")
+    born = tuple(artifacts.cell(file, *before, "at_birth", key) for key in keys)
+    return (*born, *(_removed(artifacts, file, key, before=before) for key in keys))
 
 
 def _removed(artifacts: Artifacts, file: str, *path: str, before: tuple[str, ...] = ()) -> Cell:
