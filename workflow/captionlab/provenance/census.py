@@ -8,6 +8,7 @@ from typing import Any
 from captionlab.errors import CaptionlabError, DamagedFileError, MissingFileError
 from captionlab.files import canonical_json, read_json, sha256_bytes, versions
 from captionlab.provenance.digests import digest_many
+from captionlab.provenance.environment import environment
 from captionlab.provenance.kinds import kind
 from captionlab.provenance.links import identity_of
 
@@ -87,7 +88,7 @@ def take_census(
         "artifacts": artifacts,
         "code": {"steps": dict(steps), "modules": dict(modules)},
         "tables": spec.get("tables"),
-        "versions": versions("numpy", "torch", "safetensors", "snakemake"),
+        "versions": {**environment(), **versions("snakemake")},
     }
     return {**body, "sha256": census_digest(body)}
 
