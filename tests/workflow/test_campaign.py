@@ -74,3 +74,10 @@ def test_a_repeat_of_a_run_gives_its_bytes(finished):
     run, repeat = (finished.path(f"runs/screen/relative/{name}") for name in ("seed-1", "seed-1.repeat-1"))
     for name in ("final.safetensors", "best.safetensors", "midpoint.safetensors", "history.jsonl"):
         assert (run / name).read_bytes() == (repeat / name).read_bytes()
+
+
+def test_a_strict_environment_makes_package_versions_a_reason_to_train(made):
+    planned = made.planned("--config", "environment=strict")
+    assert planned["train_run"] == 8
+    assert planned["encode_teacher"] == 8
+    assert "tokenize_chunk" not in planned

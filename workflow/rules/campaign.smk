@@ -1,5 +1,6 @@
 # The campaign behind all rules: the checked config, its paths, and what no wildcard may stray from.
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from captionlab import specs
 from captionlab.__main__ import step_names
 from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
+from captionlab.provenance.environment import environment_digest
 from captionlab.provenance.fingerprint import fingerprints
 from captionlab.provenance.signature import tree_signature
 from captionlab.tables.figure_names import FIGURES
@@ -29,16 +31,24 @@ except CaptionlabError as error:
     sys.exit(error.exit_code)
 
 PATHS = CAMPAIGN.paths
+# A param of every job with numbers: where config says so, another version of torch or numpy is a reason to run.
+STRICT = CAMPAIGN.config["environment"] == "strict"
+ENVIRONMENT = environment_digest() if STRICT else "recorded"
+
+
+def one_of(names):
+    """A pattern that matches these names and no other; nothing where there are none."""
+    return "|".join(map(re.escape, sorted(set(names)))) or "(?!)"
 
 
 wildcard_constraints:
-    recipe="|".join(sorted({run.recipe for run in CAMPAIGN.runs})),
-    option="|".join(sorted({run.option for run in CAMPAIGN.runs})),
+    recipe=one_of(run.recipe for run in CAMPAIGN.runs),
+    option=one_of(run.option for run in CAMPAIGN.runs),
     seed=r"\d+(\.repeat-\d+)?",
-    chunk="|".join(CAMPAIGN.chunks),
-    suite="|".join((CAMPAIGN.development_suite, *CAMPAIGN.test_suites)),
-    teacher="|".join(CAMPAIGN.teachers) or "none",
-    reference="|".join(row.name for row in CAMPAIGN.references) or "none",
+    chunk=one_of(CAMPAIGN.chunks),
+    suite=one_of((CAMPAIGN.development_suite, *CAMPAIGN.test_suites)),
+    teacher=one_of(CAMPAIGN.teachers),
+    reference=one_of(row.name for row in CAMPAIGN.references),
     stage="screen|larger",
 
 

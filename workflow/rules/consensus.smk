@@ -20,6 +20,7 @@ rule encode_teacher:
             CAMPAIGN, wildcards.teacher, wildcards.chunk
         ),
         code=FINGERPRINTS["encode_teacher"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab encode_teacher --spec {params.spec:q} --code {params.code}"
         " --chunk {params.chunk} --output-npy {output.vectors} --output-json {output.facts}"
@@ -53,6 +54,7 @@ rule fit_alignment:
         embeddings=PATHS.under("teachers"),
         spec=lambda wildcards: specs.alignment_spec(CAMPAIGN),
         code=FINGERPRINTS["fit_alignment"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab fit_alignment --spec {params.spec:q} --code {params.code}"
         " --embeddings {params.embeddings} --output {output.alignment}"
@@ -84,6 +86,7 @@ rule build_targets:
         embeddings=PATHS.under("teachers"),
         spec=lambda wildcards: specs.targets_spec(CAMPAIGN, wildcards.chunk),
         code=FINGERPRINTS["build_targets"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab build_targets --spec {params.spec:q} --code {params.code}"
         " --chunk {params.chunk} --embeddings {params.embeddings}"

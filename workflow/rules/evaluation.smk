@@ -32,6 +32,7 @@ rule evaluate_run:
         chunks=PATHS.under("chunks"),
         spec=lambda wildcards: specs.evaluation_spec(CAMPAIGN, run_of(wildcards)),
         code=FINGERPRINTS["evaluate_run"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab evaluate_run --spec {params.spec:q} --code {params.code}"
         " --weights {input.weights} --run-json {input.run} --tokenizer {params.tokenizer}"
@@ -59,6 +60,7 @@ rule evaluate_reference:
         suites=PATHS.under("suites"),
         spec=lambda wildcards: specs.reference_spec(CAMPAIGN, wildcards.reference),
         code=FINGERPRINTS["evaluate_reference"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab evaluate_reference --spec {params.spec:q} --code {params.code}"
         " --tokenizer {params.tokenizer} --suites {params.suites}"
@@ -91,6 +93,7 @@ rule resample_suites:
         suites=PATHS.under("suites"),
         spec=specs.resampling_spec(CAMPAIGN),
         code=FINGERPRINTS["resample_suites"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab resample_suites --spec {params.spec:q} --code {params.code}"
         " --evaluations {params.evaluations} --suites {params.suites}"

@@ -36,6 +36,7 @@ rule train_run:
         development=PATHS.chunk("", DEVELOPMENT_CHUNK),
         spec=lambda wildcards: specs.train_spec(CAMPAIGN, run_of(wildcards)),
         code=FINGERPRINTS["train_run"],
+        environment=ENVIRONMENT,
     shell:
         "python -m captionlab train_run --spec {params.spec:q} --code {params.code}"
         " --tokenizer {params.tokenizer} --chunks {params.chunks}"
