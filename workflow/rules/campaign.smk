@@ -1,17 +1,12 @@
 # The campaign behind all rules: the checked config, its paths, and what no wildcard may stray from.
-import os
 import re
 import sys
 from pathlib import Path
 
 CODE = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(CODE))
-# Jobs must run the code of this checkout, whichever copy of the package is installed.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
 
-from captionlab import specs
+from captionlab import checkout, specs
 from captionlab.__main__ import step_names
 from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
@@ -20,6 +15,7 @@ from captionlab.provenance.fingerprint import fingerprints
 from captionlab.provenance.signature import tree_signature
 from captionlab.tables.figure_names import FIGURES
 
+checkout.let_jobs_run(CODE)
 CACHE = Path(".snakemake") / "captionlab"
 try:
     CAMPAIGN = load_campaign(config, CACHE / "digests.json")
@@ -70,6 +66,32 @@ def run_chunks(wildcards, name):
     """A file of every chunk a run reads: those it trains on, then the development chunk."""
     chunks = [*training_chunks(wildcards), DEVELOPMENT_CHUNK]
     return [PATHS.chunk(name, chunk) for chunk in chunks]
+
+
+def results(wildcards):
+    """Every file that a table may read; a function, so that the engine takes them in only where asked for."""
+    return [
+        *[
+            PATHS.run(name, run)
+            for run in CAMPAIGN.runs
+            for name in ("development.json", "run.json", "history.jsonl")
+        ],
+        *[
+            PATHS.evaluation(name, run)
+            for run in CAMPAIGN.runs
+            for name in ("suites.json", "geometry.json", "lookup.json")
+        ],
+        *[PATHS.reference("suites.json", row.name) for row in CAMPAIGN.references],
+        *[
+            PATHS.suite("json", suite)
+            for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
+        ],
+        *[PATHS.chunk("manifest.json", chunk) for chunk in CAMPAIGN.chunks],
+        *[PATHS.under(f"selection/{stage}.json") for stage in ("screen", "larger")],
+        PATHS.under("statistics/suites.json"),
+        PATHS.under("hygiene/duplicates.json"),
+        PATHS.under("config.json"),
+    ]
 
 
 # How jobs are asked for on a cluster. It is left out of CAMPAIGN.config: where a job ran decides no result.

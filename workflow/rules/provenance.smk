@@ -82,7 +82,7 @@ rule audit_campaign:
 
 rule recompute_sample:
     input:
-        RESULTS,
+        results,
     output:
         PATHS.under("provenance/recomputed.json"),
     log:

@@ -74,9 +74,9 @@ rule render_serving:
         ],
         selection=PATHS.under("selection/larger.json"),
     output:
-        PATHS.under("tables/serving.md"),
-        PATHS.under("tables/serving.csv"),
-        PATHS.under("tables/serving.tex"),
+        table=PATHS.under("tables/serving.md"),
+        numbers=PATHS.under("tables/serving.csv"),
+        latex=PATHS.under("tables/serving.tex"),
     log:
         PATHS.log("render_serving"),
     benchmark:
@@ -89,7 +89,7 @@ rule render_serving:
         code=FINGERPRINTS["render_serving"],
     shell:
         "python -m captionlab render_serving --spec {params.spec:q} --code {params.code}"
-        " --root {params.root} --output {output[0]} > {log} 2>&1"
+        " --root {params.root} --output {output.table} > {log} 2>&1"
 
 
 rule write_card:

@@ -10,49 +10,23 @@ TABLES = [
         "duplicates.md",
     )
 ]
-RESULTS = [
-    *[
-        PATHS.run(name, run)
-        for run in CAMPAIGN.runs
-        for name in ("development.json", "run.json", "history.jsonl")
-    ],
-    *[
-        PATHS.evaluation(name, run)
-        for run in CAMPAIGN.runs
-        for name in ("suites.json", "geometry.json", "lookup.json")
-    ],
-    *[PATHS.reference("suites.json", row.name) for row in CAMPAIGN.references],
-    *[
-        PATHS.suite("json", suite)
-        for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
-    ],
-    *[PATHS.chunk("manifest.json", chunk) for chunk in CAMPAIGN.chunks],
-    *[PATHS.under(f"selection/{stage}.json") for stage in ("screen", "larger")],
-    PATHS.under("statistics/suites.json"),
-    PATHS.under("hygiene/duplicates.json"),
-    PATHS.under("config.json"),
-]
-
-
-# A function, so that the engine takes in thousands of files only for rules that are asked for.
-def results(wildcards):
-    """Every file that a table may read."""
-    return RESULTS
 
 
 rule render_final:
     input:
         results,
     output:
-        report(
+        final=report(
             PATHS.under("tables/final.md"),
             caption="../report/final.rst",
             category="Tables",
+            labels={"table": "final", "format": "Markdown"},
         ),
-        report(
+        benchmarks=report(
             PATHS.under("tables/benchmarks.csv"),
             caption="../report/benchmarks.rst",
             category="Tables",
+            labels={"table": "benchmarks", "format": "CSV"},
         ),
     log:
         PATHS.log("render_final"),
@@ -66,7 +40,7 @@ rule render_final:
         code=FINGERPRINTS["render_final"],
     shell:
         "python -m captionlab render_final --spec {params.spec:q} --code {params.code}"
-        " --root {params.root} --output {output[0]} > {log} 2>&1"
+        " --root {params.root} --output {output.final} > {log} 2>&1"
 
 
 rule render_screen:
@@ -77,6 +51,7 @@ rule render_screen:
             PATHS.under("tables/screen.md"),
             caption="../report/screen.rst",
             category="Tables",
+            labels={"table": "screen", "format": "Markdown"},
         ),
     log:
         PATHS.log("render_screen"),
@@ -101,6 +76,7 @@ rule render_runs:
             PATHS.under("tables/runs.md"),
             caption="../report/runs.rst",
             category="Tables",
+            labels={"table": "runs", "format": "Markdown"},
         ),
     log:
         PATHS.log("render_runs"),
@@ -125,6 +101,7 @@ rule render_claims:
             PATHS.under("tables/claims.md"),
             caption="../report/claims.rst",
             category="Tables",
+            labels={"table": "claims", "format": "Markdown"},
         ),
     log:
         PATHS.log("render_claims"),
@@ -154,6 +131,7 @@ rule count_duplicates:
             PATHS.under("tables/duplicates.md"),
             caption="../report/duplicates.rst",
             category="Tables",
+            labels={"table": "duplicates", "format": "Markdown"},
         ),
     log:
         PATHS.log("count_duplicates"),
@@ -212,6 +190,7 @@ rule render_html:
             PATHS.under("tables/final.html"),
             caption="../report/page.rst",
             category="Tables",
+            labels={"table": "final", "format": "HTML"},
         ),
     log:
         PATHS.log("render_html"),
