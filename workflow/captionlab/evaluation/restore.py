@@ -28,10 +28,12 @@ def restore_encoder(
         raise DamagedFileError(
             f"{weights} has sha256 {found}, its run.json says {recorded}: train the run again"
         )
-    with torch.device("meta"):
+    # Not on the meta device: torch draws an embedding there by way of its compiler, a second of imports.
+    with torch.random.fork_rng(devices=[]):
         encoder = CaptionEncoder(config_from_spec(spec))
     try:
-        encoder.load_state_dict(load_file(weights), assign=True)
+        # Clones, because views into a mapped file keep its alignment, and alignment moves last bits of products.
+        encoder.load_state_dict({k: v.clone() for k, v in load_file(weights).items()}, assign=True)
     except (SafetensorError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise DamagedFileError(f"{weights} does not hold the encoder of its spec: {reason}") from None
