@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -153,10 +154,23 @@ class Campaign:
 
         Raises KeyError when the campaign has no such run.
         """
-        for run in self.runs:
-            if (run.recipe, run.option, run.seed_name) == (recipe, option, seed):
-                return run
-        raise KeyError(f"{recipe}/{option}/seed-{seed}")
+        return self._runs_by_key[f"{recipe}/{option}/seed-{seed}"]
+
+    def reference(self, name: str) -> Reference:
+        """The reference row of a name.
+
+        Raises KeyError when the campaign has no such row.
+        """
+        return self._references_by_name[name]
+
+    # Rules look a run up for every job and param: a campaign of thousands must not search its list each time.
+    @cached_property
+    def _runs_by_key(self) -> dict[str, Run]:
+        return {run.key: run for run in self.runs}
+
+    @cached_property
+    def _references_by_name(self) -> dict[str, Reference]:
+        return {row.name: row for row in self.references}
 
     def recipe(self, name: str) -> dict[str, Any]:
         """A recipe with the shared training keys filled in."""

@@ -168,8 +168,7 @@ def evaluation_spec(campaign: Campaign, run: Run) -> str:
 
 def reference_spec(campaign: Campaign, reference: str) -> str:
     """All readings of a reference row."""
-    row = next(row for row in campaign.references if row.name == reference)
-    spec = dict(row.spec)
+    spec = dict(campaign.reference(reference).spec)
     if spec["kind"] == "untrained":
         spec |= {
             "model": _model(campaign),
