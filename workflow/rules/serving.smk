@@ -138,25 +138,23 @@ rule write_card:
 # Sends files to the hub: no other rule asks for it.
 rule publish_export:
     input:
-        run=PATHS.run("run.json"),
+        selection=PATHS.under("selection/larger.json"),
         tokenizer=PATHS.tokenizer("manifest.json"),
-        export=PATHS.export("export.json"),
-        card=[PATHS.export(name) for name in serving_specs.CARD],
+        runs=[PATHS.run("run.json", run) for run in SERVED],
+        exports=[PATHS.export("export.json", run) for run in SERVED],
+        cards=[PATHS.export(name, run) for run in SERVED for name in serving_specs.CARD],
     output:
-        PATHS.under("serving/published/{recipe}/{option}/seed-{seed}.json"),
+        PATHS.under("serving/published.json"),
     log:
-        PATHS.log("publish_export/{recipe}/{option}/seed-{seed}"),
+        PATHS.log("publish_export"),
     benchmark:
-        PATHS.benchmark("publish_export/{recipe}/{option}/seed-{seed}")
+        PATHS.benchmark("publish_export")
     resources:
         **requested("publish_export"),
     params:
-        state=PATHS.run("training-state.safetensors"),
-        tokenizer=PATHS.tokenizer(""),
-        export=PATHS.export(""),
+        root=PATHS.root,
         spec=serving_specs.publishing_spec(CAMPAIGN),
         code=FINGERPRINTS["publish_export"],
     shell:
         "python -m captionlab publish_export --spec {params.spec:q} --code {params.code}"
-        " --state {params.state} --run-json {input.run} --tokenizer {params.tokenizer}"
-        " --export {params.export} --output {output} > {log} 2>&1"
+        " --root {params.root} --selection {input.selection} --output {output} > {log} 2>&1"
