@@ -199,7 +199,17 @@ def local(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture(scope="session")
-def plugin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def slurm_programs() -> None:
+    """Skips where Slurm is not installed or its daemons can't be started."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"Slurm is not installed ({', '.join(missing)}): apt-get install slurm-wlm munge")
+    if os.geteuid() != 0:
+        pytest.skip("munged, slurmctld and slurmd of the test are started as root")
+
+
+@pytest.fixture(scope="session")
+def plugin_python(slurm_programs: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python with this environment's packages and the plugin, which slows every start and so stays out of it."""
     folder = tmp_path_factory.mktemp("plugin")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -215,11 +225,6 @@ def plugin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def cluster(plugin_python: Path) -> Iterator[Cluster]:
     """Slurm with one node and one partition, stopped at the end whatever happened."""
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
-    if missing:
-        pytest.skip(f"Slurm is not installed ({', '.join(missing)}): apt-get install slurm-wlm munge")
-    if os.geteuid() != 0:
-        pytest.skip("munged, slurmctld and slurmd of the test are started as root")
     with ExitStack() as stack:
         # Below the system's own folder: a socket's path must be short.
         folder = Path(tempfile.mkdtemp(prefix="slurm-"))
@@ -271,6 +276,8 @@ def _daemons(folder: Path) -> dict[str, list[str]]:
 
 def _start(stack: ExitStack, cluster: Cluster, name: str, command: list[str]) -> None:
     log = stack.enter_context((cluster.folder / f"{name}.out").open("w"))
+    # Ended by the kernel where even this process is killed.
+    command = ["setpriv", "--pdeathsig", "TERM", *command]
     daemon = subprocess.Popen(command, env=cluster.environment, stdout=log, stderr=subprocess.STDOUT)
     stack.callback(_end, daemon)
     if name == "munged":
