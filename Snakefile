@@ -19,6 +19,13 @@ include: "workflow/rules/runs.smk"
 include: "workflow/rules/selection.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/serving.smk"
+
+
+if "release" in CAMPAIGN.config:
+
+    include: "workflow/rules/release.smk"
+
+
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/provenance.smk"
 

@@ -148,7 +148,11 @@ def run_spec() -> dict:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    root = tmp_path_factory.mktemp("evaluated")
+    return write_world(tmp_path_factory.mktemp("evaluated"))
+
+
+def write_world(root: Path) -> World:
+    """A tokenizer, two chunks, two suites and a run with weights at birth, below `root`."""
     write_text(root / "tokenizer" / "vocab.txt", vocabulary_text(PIECES))
     write_json(root / "tokenizer" / "manifest.json", {"tokenizer_sha256": vocabulary_digest(PIECES)})
     write_chunk_folder(root / "chunks" / "development", "development", 24, 1)

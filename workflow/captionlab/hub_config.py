@@ -34,6 +34,8 @@ def check_hub(config: Config) -> None:
 
 def _repositories(config: Config) -> Iterator[tuple[str, Config]]:
     """Everything that names a repository, with its key."""
+    if "release" in config:
+        yield "release", config["release"]
     for key in ("captions", "tokenizer"):
         if config[key]["kind"] == "hub":
             yield key, config[key]

@@ -65,13 +65,42 @@ def card_spec(campaign: Campaign, run: Run, configfiles: Sequence[str]) -> str:
 
 
 def publishing_spec(campaign: Campaign) -> str:
-    """Where an export is published to."""
+    """Where the exports are published to, and of which runs they are."""
     serving = _serving(campaign)
     return canonical_json(
         {
             "compute": campaign.config["compute"],
             "repository": serving.get("repository"),
             "private": serving.get("private", True),
+            "places": [run.key for run in served_runs(campaign)],
+        }
+    )
+
+
+def release_spec(campaign: Campaign) -> str:
+    """All readings of the published model that config names."""
+    config, evaluation = campaign.config, campaign.config["evaluation"]
+    release = {key: value for key, value in config["release"].items() if key != "card"}
+    return canonical_json(
+        {
+            "release": release,
+            "ceiling": evaluation["ceiling"],
+            "caption_ceiling": config["training"]["ceiling"],
+            "suites": [campaign.development_suite, *campaign.test_suites],
+            "geometry": {key: evaluation[key] for key in ("development", "test", "allow_fewer", "seed")},
+            "compute": config["compute"],
+        }
+    )
+
+
+def release_table_spec(campaign: Campaign) -> str:
+    """The release's table: rows, and the row of the card they are held against."""
+    return canonical_json(
+        {
+            "campaign": campaign.name,
+            "suites": list(campaign.test_suites),
+            "development_suite": campaign.development_suite,
+            "card": campaign.config["release"].get("card"),
         }
     )
 

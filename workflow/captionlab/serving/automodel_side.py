@@ -33,9 +33,10 @@ def main(export: Path, work: Path) -> None:
     requests = json.loads((work / "requests.json").read_text(encoding="utf-8"))
     torch.set_num_threads(requests["threads"])
     device = torch.device(requests["device"])
-    tokenizer = AutoTokenizer.from_pretrained(str(export), trust_remote_code=True)
+    trusted = requests["remote_code"]
+    tokenizer = AutoTokenizer.from_pretrained(str(export), trust_remote_code=trusted)
     model, loading = AutoModel.from_pretrained(
-        str(export), trust_remote_code=True, use_safetensors=True, output_loading_info=True
+        str(export), trust_remote_code=trusted, use_safetensors=True, output_loading_info=True
     )
     model = model.to(device).eval()
     inputs = load_file(work / "inputs.safetensors")
@@ -65,13 +66,13 @@ def answer(
     """The model's outputs for one case, as contiguous CPU tensors named `<case>.<output>`."""
     name, half = case["name"], AUTOCAST.get(case["precision"])
     context = nullcontext() if half is None else torch.autocast(device.type, dtype=half)
+    asked = ("output_attentions", "output_hidden_states", "output_pointer_loss")
     with torch.inference_mode(), context:
         output = model(
             input_ids=inputs[f"{name}.ids"].to(device),
             attention_mask=inputs[f"{name}.mask"].to(device),
-            output_attentions=case["diagnostics"],
-            output_hidden_states=case["diagnostics"],
-            output_pointer_loss=case["diagnostics"],
+            # A published model need not know them; without diagnostics none is wanted.
+            **(dict.fromkeys(asked, True) if case["diagnostics"] else {}),
         )
     named = {"sentence": output.pooler_output, "tokens": output.last_hidden_state}
     if case["diagnostics"]:

@@ -90,8 +90,11 @@ def exported_side(
     compute: Mapping[str, Any],
     python: str,
     work: Path,
+    remote_code: bool = True,
 ) -> Side:
     """Ask a fresh process, which sees neither this project nor any earlier remote-code cache.
+
+    remote_code: whether the export may run code of its own; an export of this project has to.
 
     Raises ExportLoadError with the last line that the process said.
     """
@@ -100,6 +103,7 @@ def exported_side(
         "threads": compute["threads"],
         "cases": [case.as_json() for case in cases],
         "texts": TEXTS,
+        "remote_code": remote_code,
     }
     (work / "requests.json").write_text(json.dumps(requests), encoding="utf-8")
     save_file(dict(inputs), work / "inputs.safetensors")

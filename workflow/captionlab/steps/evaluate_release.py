@@ -1,0 +1,82 @@
+"""Take the readings of a published model at its pinned revision: suites, caption geometry, serving checks."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from captionlab.evaluation.captions import open_chunks, read_samples
+from captionlab.evaluation.results import write_cosines
+from captionlab.evaluation.suites import read_suites
+from captionlab.files import parse_spec, read_json, versions, write_json
+from captionlab.serving.release import (
+    MODEL_FILE,
+    Release,
+    ReleasedSentences,
+    as_encoder,
+    fetch_release,
+    load_release,
+    load_tokenizer,
+)
+from captionlab.serving.release_checks import check_release
+from captionlab.training.devices import check_compute, claimed_device, make_deterministic
+from captionlab.training.progress import say
+
+SUB_BATCH_TOKENS = 4096
+PACKAGES = ("captionlab", "torch", "numpy", "tokenizers", "transformers", "safetensors", "huggingface_hub")
+_DAY = 86_400.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the step."""
+    parser.add_argument(
+        "--spec", required=True, help="JSON: release, ceiling, caption_ceiling, suites, geometry, compute"
+    )
+    parser.add_argument("--code", default="", help="fingerprint of the code, recorded by the workflow")
+    parser.add_argument("--tokenizer", required=True, type=Path, help="folder that prepare_tokenizer wrote")
+    parser.add_argument("--suites", required=True, type=Path, help="folder of the suites' TSV and JSON files")
+    parser.add_argument("--chunks", required=True, type=Path, help="folder of the chunks' folders")
+    parser.add_argument("--python", default=sys.executable, help="interpreter of the second load")
+    parser.add_argument("--output", required=True, type=Path, help="folder of the release's files")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Write suites.json, cosines.safetensors, geometry.json and serving.json.
+
+    Readings are FP32 on the spec's device; remote code runs only where the spec's release allows it.
+    """
+    spec = parse_spec(args.spec)
+    check_compute(spec["compute"])
+    make_deterministic(spec["compute"])
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+        release = fetch_release(spec["release"], Path(folder))
+        with claimed_device(spec["compute"], timeout=_DAY, say=say) as device:
+            _read(args, spec, release, device, Path(folder))
+
+
+def _read(args: argparse.Namespace, spec: dict[str, Any], release: Release, device: Any, work: Path) -> None:
+    model = {"kind": "release", **release.origin, "weights_sha256": release.origin["files"][MODEL_FILE]}
+    origin = {"model": model, "spec": spec, "code": args.code, "versions": versions(*PACKAGES)}
+    stores = open_chunks(spec["geometry"], args.chunks)
+    encoder = load_release(release, device)
+    sentences = ReleasedSentences(encoder, load_tokenizer(release), SUB_BATCH_TOKENS)
+    readings = read_suites(sentences, args.suites, spec["suites"], spec["ceiling"])
+    samples = read_samples(
+        as_encoder(encoder),
+        spec["geometry"],
+        stores,
+        ceiling=spec["caption_ceiling"],
+        sub_batch_tokens=SUB_BATCH_TOKENS,
+    )
+    pinned = read_json(args.tokenizer / "manifest.json")["tokenizer_sha256"]
+    compute = {**spec["compute"], "device": str(device)}
+    report = check_release(release, encoder, args.tokenizer, pinned, compute, args.python, work)
+    write_cosines(args.output, readings.cosines)
+    tested = [entry["spearman"] for entry in readings.entries.values() if entry["role"] == "test"]
+    mean = sum(tested) / len(tested) if tested else None
+    document = {"ceiling": spec["ceiling"], "precision": "float32", "suites": readings.entries, "mean": mean}
+    write_json(args.output / "suites.json", {**origin, **document})
+    write_json(args.output / "geometry.json", {**origin, "samples": samples})
+    write_json(args.output / "serving.json", {**origin, **report})
+    say(f"release: {model['repo']}@{model['revision']}")

@@ -1,0 +1,59 @@
+# A published model at its pinned revision, read as our own models are: nothing is trained.
+rule evaluate_release:
+    input:
+        tokenizer=PATHS.tokenizer("manifest.json"),
+        suites=[
+            PATHS.suite("json", suite)
+            for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
+        ],
+        manifests=[
+            PATHS.chunk("manifest.json", chunk)
+            for chunk in (DEVELOPMENT_CHUNK, TEST_CHUNK)
+        ],
+    output:
+        suites=PATHS.under("release/suites.json"),
+        cosines=PATHS.under("release/cosines.safetensors"),
+        geometry=PATHS.under("release/geometry.json"),
+        serving=PATHS.under("release/serving.json"),
+    log:
+        PATHS.log("evaluate_release"),
+    benchmark:
+        PATHS.benchmark("evaluate_release")
+    threads: CAMPAIGN.config["compute"]["threads"]
+    resources:
+        **requested("evaluate_release", gpu=True),
+    params:
+        folder=subpath(output.suites, parent=True),
+        tokenizer=subpath(input.tokenizer, parent=True),
+        suites=PATHS.under("suites"),
+        chunks=PATHS.under("chunks"),
+        spec=serving_specs.release_spec(CAMPAIGN),
+        code=FINGERPRINTS["evaluate_release"],
+        environment=ENVIRONMENT,
+    shell:
+        "python -m captionlab evaluate_release --spec {params.spec:q} --code {params.code}"
+        " --tokenizer {params.tokenizer} --suites {params.suites} --chunks {params.chunks}"
+        " --output {params.folder} > {log} 2>&1"
+
+
+rule render_release:
+    input:
+        rules.evaluate_release.output.suites,
+        rules.evaluate_release.output.geometry,
+        rules.evaluate_release.output.serving,
+    output:
+        PATHS.under("tables/release.md"),
+        PATHS.under("tables/release.csv"),
+    log:
+        PATHS.log("render_release"),
+    benchmark:
+        PATHS.benchmark("render_release")
+    resources:
+        **requested("render_release"),
+    params:
+        root=PATHS.root,
+        spec=serving_specs.release_table_spec(CAMPAIGN),
+        code=FINGERPRINTS["render_release"],
+    shell:
+        "python -m captionlab render_release --spec {params.spec:q} --code {params.code}"
+        " --root {params.root} --output {output[0]} > {log} 2>&1"
