@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.serving.conftest import write_run
 
 from captionlab.chunks.tokenizer import vocabulary_digest, vocabulary_text
 from captionlab.config import load_campaign
+from captionlab.errors import ConfigError
 from captionlab.files import digest_entry, parse_spec, read_json, write_json, write_text
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.serving.export import export_run
@@ -143,6 +145,27 @@ def test_a_release_is_read_without_training_anything(fresh):
     assert planned["prepare_suite"] == 9
     assert planned["build_targets"] == 2
     assert not {"train_run", "evaluate_run", "select_run"} & set(planned)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"revision": "main"}, "release.revision: 'main' is no commit"),
+        ({"card": {"recipe": "larger", "option": "relative-16", "seed": 3}}, "no row larger/relative-16/3"),
+        ({"remote_code": "yes"}, "release.remote_code: 'yes'"),
+        ({"repo": "captionbert"}, "release.repo: 'captionbert'"),
+    ],
+)
+def test_a_wrong_release_in_a_config_ends_in_one_line(repository, changes, words):
+    config = yaml.safe_load((repository / "workflow/campaigns/published.yaml").read_text())
+    config["release"] |= changes
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load_campaign(config)
+
+
+def test_the_published_campaign_runs_no_code_of_the_release_unless_told(repository):
+    config = yaml.safe_load((repository / "workflow/campaigns/published.yaml").read_text())
+    assert config["release"]["remote_code"] is False
 
 
 def put_export(hub, config, folder) -> str:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from captionlab.errors import ConfigError
+from captionlab.tables import published
 
 Config = Mapping[str, Any]
 TARGET_FORMATS = (".npy", ".parquet", ".pt", ".safetensors")
@@ -26,6 +27,14 @@ def check_hub(config: Config) -> None:
                 f"{key}.revision: {row['revision']!r} is no commit of 40 hex digits and may move; "
                 "pin the commit, or set allow_floating: true"
             )
+    if (card := config.get("release", {}).get("card")) and not published.find("benchmarks", **card):
+        rows = dict.fromkeys(
+            f"{row['recipe']}/{row['option']}/{row['seed']}" for row in published.records("benchmarks")
+        )
+        raise ConfigError(
+            f"release.card: the card has no row {card['recipe']}/{card['option']}/{card['seed']}; "
+            f"it has {', '.join(rows)}"
+        )
     if config["suites"]["kind"] == "hub":
         _check_splits(config["suites"])
     if config["targets"]["kind"] == "published":
