@@ -33,7 +33,8 @@ class Checkout:
         targets = [word for word in arguments if word not in options]
         command = [sys.executable, "-m", "snakemake", "--cores", str(cores)]
         command += ["--configfile", self.campaign, "--replace-workflow-config", *options, "--", *targets]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
         environment.pop("PYTHONPATH", None)
         result = subprocess.run(
             command,
