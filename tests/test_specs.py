@@ -6,7 +6,7 @@ import json
 import pytest
 import yaml
 
-from captionlab import specs
+from captionlab import specs, table_specs
 from captionlab.config import load_campaign
 
 
@@ -72,7 +72,7 @@ def test_specs_are_canonical_json(config):
         specs.reference_spec(campaign, "bag"),
         specs.resampling_spec(campaign),
         specs.selection_spec(campaign, "screen"),
-        specs.table_spec(campaign),
+        table_specs.table_spec(campaign),
     ]
     for text in texts:
         again = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from captionlab import specs
+from captionlab import table_specs
 from captionlab.config import load_campaign
 from captionlab.steps import plan_campaign
 
@@ -23,7 +23,7 @@ def planned(campaign, root, name="plan"):
     parser = argparse.ArgumentParser()
     plan_campaign.add_arguments(parser)
     output = root / "tables" / "plan.md"
-    words = ["--spec", specs.plan_spec(campaign), "--root", str(root), "--output", str(output)]
+    words = ["--spec", table_specs.plan_spec(campaign), "--root", str(root), "--output", str(output)]
     plan_campaign.run(parser.parse_args(words))
     with (root / "tables" / f"{name}.csv").open() as handle:
         return list(csv.DictReader(handle))
@@ -75,7 +75,7 @@ def test_a_plan_needs_no_torch(campaign, tmp_path, repository):
         "import sys; from captionlab.__main__ import main; code = main(sys.argv[1:]);"
         "assert not {'torch', 'transformers'} & set(sys.modules); sys.exit(code)"
     )
-    words = ["plan_campaign", "--spec", specs.plan_spec(campaign), "--root", str(tmp_path)]
+    words = ["plan_campaign", "--spec", table_specs.plan_spec(campaign), "--root", str(tmp_path)]
     command = [sys.executable, "-c", code, *words, "--output", str(tmp_path / "plan.md")]
     done = subprocess.run(command, cwd=repository / "workflow", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

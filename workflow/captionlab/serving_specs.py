@@ -6,7 +6,7 @@ from typing import Any
 
 from captionlab.campaign import Campaign, Run
 from captionlab.files import canonical_json
-from captionlab.specs import table_spec
+from captionlab.table_specs import table_spec
 
 OWN_LOADER = "own"
 EXPORTED = (

@@ -5,21 +5,15 @@ one such string: two swapped values then change it, and a key that does not matt
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from captionlab.campaign import Campaign, Run
 from captionlab.files import canonical_json
-from captionlab.meaning import option_switches, recipe_steps, rows_of_chunk
+from captionlab.meaning import option_switches
 
 Spec = dict[str, Any]
 SUITE_SPARE_KEYS = ("label",)
 RECIPE_SPARE_KEYS = ("label", "keep_state")
-# Lengths that a plan assumes where no manifest tells them: a mix of short, long and original captions; a suite's
-# sentence; a suite whose rows the config does not state.
-ASSUMED_CAPTION_TOKENS = 96
-ASSUMED_SENTENCE_TOKENS = 20
-ASSUMED_PAIRS = 2000
 
 
 def config_spec(campaign: Campaign) -> str:
@@ -124,7 +118,7 @@ def train_spec(campaign: Campaign, run: Run) -> str:
     return canonical_json(
         {
             "run": run.as_json(),
-            "model": _model(campaign),
+            "model": model_sizes(campaign),
             "option": option_switches(config, run.option),
             "lookup": {key: config["lookup"][key] for key in ("layer", "heads", "birth")},
             "training": training,
@@ -148,7 +142,7 @@ def evaluation_spec(campaign: Campaign, run: Run) -> str:
     return canonical_json(
         {
             "run": run.as_json(),
-            "model": _model(campaign),
+            "model": model_sizes(campaign),
             "option": option,
             "lookup": {**config["lookup"], "suites": list(evaluation["screen_suites"])},
             "ceiling": evaluation["ceiling"],
@@ -171,7 +165,7 @@ def reference_spec(campaign: Campaign, reference: str) -> str:
     spec = dict(campaign.reference(reference).spec)
     if spec["kind"] == "untrained":
         spec |= {
-            "model": _model(campaign),
+            "model": model_sizes(campaign),
             "option": option_switches(campaign.config, spec["option"]),
             "lookup": campaign.config["lookup"],
         }
@@ -232,108 +226,14 @@ def selection_spec(campaign: Campaign, stage: str) -> str:
     )
 
 
-def plan_spec(campaign: Campaign) -> str:
-    """Sizes, recipes and runs: what a campaign will take follows from them."""
-    config = campaign.config
-    evaluation, suites = config["evaluation"], config["suites"]
-    captions = (
-        evaluation["development"]["rows"] + evaluation["test"]["rows"] + evaluation["test"]["long_rows"]
-    )
-    pairs = {name: _pairs(row) for name, row in {**suites["development"], **suites["test"]}.items()}
-    recipes = {}
-    for name in config["recipes"]:
-        keys = ("batch", "chunks", "ceiling", "sub_batch_tokens", "keep_state")
-        recipes[name] = {key: campaign.recipe(name)[key] for key in keys}
-        recipes[name]["steps"] = recipe_steps(config, name)
-    return canonical_json(
-        {
-            "campaign": campaign.name,
-            "model": _model(campaign),
-            "options": {name: option_switches(config, name) for name in config["options"]},
-            "lookup_heads": len(config["lookup"]["heads"]),
-            "recipes": recipes,
-            "runs": [{**run.as_json(), "keeps_state": keeps_state(campaign, run)} for run in campaign.runs],
-            "rows": {name: rows_of_chunk(row) for name, row in config["chunks"].items()},
-            "half": config["compute"]["autocast"] is not None,
-            "fetched": {
-                "captions": config["captions"]["kind"] == "hub",
-                "targets": config["targets"]["kind"] == "published",
-            },
-            "reading": {
-                "captions": captions + config["lookup"]["rows"],
-                "pairs": {
-                    stage: sum(pairs[name] for name in (campaign.development_suite, *names))
-                    for stage in ("screen", "larger")
-                    for names in [campaign.evaluated_suites(stage)]
-                },
-                "sentence_tokens": ASSUMED_SENTENCE_TOKENS,
-            },
-            "assumed_tokens": ASSUMED_CAPTION_TOKENS,
-        }
-    )
-
-
 def keeps_state(campaign: Campaign, run: Run) -> bool:
     """Whether a run keeps optimizer and RNG state beside its weights."""
     kept = campaign.recipe(run.recipe)["keep_state"]
     return bool(kept == "all" or run.option in kept)
 
 
-def census_spec(campaign: Campaign) -> str:
-    """Whose artifacts are pinned, and how its tables are laid out, for those who make them again."""
-    return canonical_json({"campaign": campaign.name, "tables": json.loads(table_spec(campaign))})
-
-
-def audit_spec(campaign: Campaign) -> str:
-    """What the audit needs to render every table again."""
-    return canonical_json({"tables": json.loads(table_spec(campaign))})
-
-
-def table_spec(campaign: Campaign) -> str:
-    """What the tables need of the config: names, labels, sizes; no number that a table prints as a result."""
-    config = campaign.config
-    suites = config["suites"]
-    return canonical_json(
-        {
-            "campaign": campaign.name,
-            "sources": {"captions": config["captions"]["kind"], "suites": suites["kind"]},
-            "scale": {
-                "published": campaign.name == "published",
-                "model": _model(campaign),
-                "recipes": {name: _recipe_facts(campaign, name) for name in config["recipes"]},
-            },
-            "options": config["options"],
-            "runs": [
-                {**run.as_json(), "label": config["options"][run.option].get("label", run.option)}
-                for run in campaign.runs
-            ],
-            "references": [{"name": row.name, "label": row.label} for row in campaign.references],
-            "suites": _labelled(suites["test"], "test"),
-            "screen_suites": list(config["evaluation"]["screen_suites"]),
-            "development_suite": _labelled(suites["development"], "development")[0],
-            "chunks": list(campaign.chunks),
-            "teachers": list(campaign.teachers),
-            "development_chunk": config["evaluation"]["development"]["chunk"],
-            "test_chunk": config["evaluation"]["test"]["chunk"],
-            "ceiling": config["evaluation"]["ceiling"],
-            "caption_ceiling": config["training"]["ceiling"],
-            "long_tokens": config["evaluation"]["test"]["long_tokens"],
-            "near_tie": config["selection"]["near_tie"],
-            "resamples": config["evaluation"]["resamples"],
-            "hygiene": True,
-        }
-    )
-
-
-def _pairs(suite: Mapping[str, Any]) -> int:
-    return int(suite.get("rows") or suite.get("expect", {}).get("rows") or ASSUMED_PAIRS)
-
-
-def _labelled(rows: Mapping[str, Any], role: str) -> list[Spec]:
-    return [{"name": name, "label": row.get("label", name), "role": role} for name, row in rows.items()]
-
-
-def _model(campaign: Campaign) -> Spec:
+def model_sizes(campaign: Campaign) -> Spec:
+    """The encoder's sizes: those of the config, the vocabulary and the width of the targets."""
     return {
         "vocabulary": 30522,
         "target_width": campaign.config["targets"]["width"],
@@ -346,16 +246,3 @@ def _teacher(campaign: Campaign, name: str) -> Spec:
     if teacher["kind"] == "directory":
         teacher["path"] = str(campaign.data_path(teacher["path"]))
     return teacher
-
-
-def _recipe_facts(campaign: Campaign, name: str) -> Spec:
-    recipe = campaign.recipe(name)
-    steps = recipe_steps(campaign.config, name)
-    return {
-        "label": recipe["label"],
-        "rows": sum(rows_of_chunk(campaign.config["chunks"][chunk]) for chunk in recipe["chunks"]),
-        "epochs": recipe["epochs"],
-        "batch": recipe["batch"],
-        "steps": steps,
-        "presentations": steps * recipe["batch"],
-    }

@@ -6,7 +6,7 @@ from pathlib import Path
 CODE = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(CODE))
 
-from captionlab import checkout, specs
+from captionlab import checkout, specs, table_specs
 from captionlab.__main__ import step_names
 from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError

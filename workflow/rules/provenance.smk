@@ -50,7 +50,7 @@ rule take_census:
     params:
         root=PATHS.root,
         cache=CACHE / "digests.json",
-        spec=specs.census_spec(CAMPAIGN),
+        spec=table_specs.census_spec(CAMPAIGN),
         code=FINGERPRINTS["take_census"],
     shell:
         "python -m captionlab take_census --spec {params.spec:q} --code {params.code}"
@@ -73,7 +73,7 @@ rule audit_campaign:
         root=PATHS.root,
         # Asked for again after any file was touched, the audit must run again.
         tree=lambda wildcards: tree_signature(PATHS.root),
-        spec=specs.audit_spec(CAMPAIGN),
+        spec=table_specs.audit_spec(CAMPAIGN),
         code=FINGERPRINTS["audit_campaign"],
     shell:
         "python -m captionlab audit_campaign --spec {params.spec:q} --code {params.code}"

@@ -36,7 +36,7 @@ rule render_final:
         **requested("render_final"),
     params:
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_final"],
     shell:
         "python -m captionlab render_final --spec {params.spec:q} --code {params.code}"
@@ -61,7 +61,7 @@ rule render_screen:
         **requested("render_screen"),
     params:
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_screen"],
     shell:
         "python -m captionlab render_screen --spec {params.spec:q} --code {params.code}"
@@ -86,7 +86,7 @@ rule render_runs:
         **requested("render_runs"),
     params:
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_runs"],
     shell:
         "python -m captionlab render_runs --spec {params.spec:q} --code {params.code}"
@@ -111,7 +111,7 @@ rule render_claims:
         **requested("render_claims"),
     params:
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_claims"],
     shell:
         "python -m captionlab render_claims --spec {params.spec:q} --code {params.code}"
@@ -141,7 +141,7 @@ rule count_duplicates:
         **requested("count_duplicates"),
     params:
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["count_duplicates"],
     shell:
         "python -m captionlab count_duplicates --spec {params.spec:q} --code {params.code}"
@@ -173,7 +173,7 @@ rule draw_figure:
     params:
         folder=subpath(output.drawn, parent=True),
         root=PATHS.root,
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["draw_figures"],
     shell:
         "python -m captionlab draw_figures --spec {params.spec:q} --code {params.code}"
@@ -201,7 +201,7 @@ rule render_html:
     params:
         root=PATHS.root,
         figures=PATHS.under("figures"),
-        spec=specs.table_spec(CAMPAIGN),
+        spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_html"],
     shell:
         "python -m captionlab render_html --spec {params.spec:q} --code {params.code}"
@@ -220,7 +220,7 @@ rule plan_campaign:
         **requested("plan_campaign"),
     params:
         root=PATHS.root,
-        spec=specs.plan_spec(CAMPAIGN),
+        spec=table_specs.plan_spec(CAMPAIGN),
         code=FINGERPRINTS["plan_campaign"],
     shell:
         "python -m captionlab plan_campaign --spec {params.spec:q} --code {params.code}"

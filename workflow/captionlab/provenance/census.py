@@ -38,7 +38,7 @@ class Artifact:
 class Census:
     """All artifacts of a campaign, by path, and the code of the steps: fingerprints and module digests.
 
-    `tables` is the spec of the tables (see captionlab.specs.table_spec), None where the census was taken without.
+    `tables` is the spec of the tables (see captionlab.table_specs.table_spec), None where the census was taken without.
     """
 
     campaign: str
