@@ -99,3 +99,9 @@ def finished(repository, tmp_path_factory):
     made = checkout(repository, tmp_path_factory.mktemp("finished") / "checkout")
     made.engine(made.final)
     return made
+
+
+@pytest.fixture(scope="session")
+def make_checkout(repository):
+    """A function that copies the project's own files into a folder."""
+    return lambda folder: checkout(repository, folder)
