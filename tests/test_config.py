@@ -79,7 +79,7 @@ FAULTS: list[tuple[str, Change, list[str]]] = [
     ),
     ("fit on test", set_at("targets", "fit", "chunks", ["test"]), ["targets.fit.chunks", "'test'"]),
     ("overlap", set_at("chunks", "test", "first", 200600), ["chunks.test.first", "200600", "overlap"]),
-    ("batch above chunk", set_at("training", "batch", 1201), ["training.batch", "1201", "at most 1200"]),
+    ("batch above chunk", set_at("training", "batch", 1001), ["training.batch", "1001", "at most 1000"]),
     (
         "warmup too long",
         set_at("recipes", "screen", "warmup", 100),
@@ -114,8 +114,8 @@ FAULTS: list[tuple[str, Change, list[str]]] = [
     ("bf16 on a CPU", set_at("compute", "autocast", "bfloat16"), ["compute.autocast", "bfloat16", "null"]),
     (
         "sample above chunk",
-        lambda c: (c["evaluation"].update(allow_fewer=False), c["lookup"].update(rows=1001)),
-        ["lookup.rows", "1001", "1000"],
+        lambda c: (c["evaluation"].update(allow_fewer=False), c["lookup"].update(rows=601)),
+        ["lookup.rows", "601", "600"],
     ),
     (
         "directory without files",
