@@ -78,7 +78,7 @@ FAULTS: list[tuple[str, Change, list[str]]] = [
         ["evaluation.test.chunk", "must differ"],
     ),
     ("fit on test", set_at("targets", "fit", "chunks", ["test"]), ["targets.fit.chunks", "'test'"]),
-    ("overlap", set_at("chunks", "test", "first", 200600), ["chunks.test.first", "200600", "overlap"]),
+    ("overlap", set_at("chunks", "test", "first", 200500), ["chunks.test.first", "200500", "overlap"]),
     ("batch above chunk", set_at("training", "batch", 1001), ["training.batch", "1001", "at most 1000"]),
     (
         "warmup too long",
