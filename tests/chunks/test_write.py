@@ -118,8 +118,12 @@ def peak_mebibytes(rows, folder, repository):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="no resource usage on this system")
 def test_memory_is_flat_in_rows(tmp_path, repository):
-    """50 tokens a row on average; 16 bytes a row are held, and no more."""
+    """50 tokens a row on average; 16 bytes a row are held, and no more.
+
+    The allocator's own pools add some 60 MiB between the two sizes, whichever rows they are; the captions
+    alone would be over 120 MiB.
+    """
     small = peak_mebibytes(20_000, tmp_path / "a", repository)
     large = peak_mebibytes(500_000, tmp_path / "b", repository)
     assert large < 400
-    assert large - small < 60
+    assert large - small < 90
