@@ -94,6 +94,13 @@ def results(wildcards):
     ]
 
 
+def lost(table):
+    """Results that a finished table was made from and that are gone: the engine alone would not make them again."""
+    if not Path(table).exists():
+        return []
+    return [path for path in results(None) if not Path(path).exists()]
+
+
 # How jobs are asked for on a cluster. It is left out of CAMPAIGN.config: where a job ran decides no result.
 CLUSTER = config.get("cluster", {})
 

@@ -36,6 +36,7 @@ rule render_final:
         **requested("render_final"),
     params:
         root=PATHS.root,
+        lost=lambda wildcards: lost(PATHS.under("tables/final.md")),
         spec=table_specs.table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_final"],
     shell:
