@@ -61,11 +61,12 @@ def check_export(
 
     state: the run's training-state.safetensors, record: its run.json; `export` is only ever opened by a
     process of its own, started with the interpreter `python`. `cases` are those of the device (`cases_for`)
-    unless given. The report says under `differences` whatever is
-    not equal; nothing is raised for that. Raises ExportLoadError when the other process fails, and what
+    unless given. The report says under `differences` whatever is not equal; nothing is raised for that. Raises ExportLoadError when the other process fails, and what
     native.restore_state raises.
     """
     device = torch.device(str(compute["device"]))
+    # Both sides compute with the spec's threads, whatever this process was given: other threads, other bits.
+    torch.set_num_threads(int(compute["threads"]))
     cases = cases_for(str(compute["device"])) if cases is None else cases
     encoder = native.restore_state(state, record, device)
     inputs = case_inputs(cases, encoder.config.vocabulary, encoder.config.pad_id)
