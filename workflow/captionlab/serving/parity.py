@@ -61,7 +61,8 @@ def check_export(
 
     state: the run's training-state.safetensors, record: its run.json; `export` is only ever opened by a
     process of its own, started with the interpreter `python`. `cases` are those of the device (`cases_for`)
-    unless given. The report says under `differences` whatever is not equal; nothing is raised for that. Raises ExportLoadError when the other process fails, and what
+    unless given. The report says under `differences` whatever is not
+    equal; nothing is raised for that. Raises ExportLoadError when the other process fails, and what
     native.restore_state raises.
     """
     device = torch.device(str(compute["device"]))
