@@ -11,7 +11,7 @@ from captionlab.chunks.store import open_chunk
 from captionlab.chunks.tokenizer import build_tokenizer
 from captionlab.evaluation.restore import restore_encoder
 from captionlab.files import read_json
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import read_pairs
 
 FILES = ("suites.json", "cosines.safetensors", "geometry.json", "lookup.json", "lookup-queries.jsonl")
 

@@ -9,7 +9,7 @@ import torch
 from captionlab.evaluation.references import bag_sentences, teacher_sentences
 from captionlab.evaluation.spearman import cosine_rows, pearson, spearman
 from captionlab.evaluation.suites import evaluate
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import read_pairs
 from captionlab.targets.teachers import load_teacher
 
 # Spearman x 100 of sentence-transformers/all-MiniLM-L6-v2 as its authors and the mteb leaderboard give it.

@@ -7,7 +7,7 @@ from captionlab.__main__ import main
 from captionlab.evaluation.results import write_cosines
 from captionlab.evaluation.spearman import spearman
 from captionlab.files import canonical_json, read_json, write_json
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import read_pairs
 
 NAMES = ("larger/a/seed-1", "larger/a/seed-2", "larger/b/seed-1", "reference/untrained-a-seed-1")
 

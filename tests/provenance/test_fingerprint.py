@@ -235,3 +235,9 @@ def test_only_the_command_imports_by_name() -> None:
                 users.add(path.relative_to(fp.PACKAGE_ROOT).as_posix())
     assert users <= {"__main__.py"}
     assert Path(files.__file__).parent == fp.PACKAGE_ROOT
+
+
+@pytest.mark.parametrize("step", ["train_run", "evaluate_run", "resample_suites", "render_final"])
+def test_where_a_suite_came_from_is_no_code_of_the_steps_that_read_it(step):
+    reached = fp.closure(f"captionlab.steps.{step}")
+    assert not [name for name in reached if ".scenes" in name or name == "captionlab.sources.suites"]

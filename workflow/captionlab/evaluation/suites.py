@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from captionlab.errors import DamagedFileError
 from captionlab.evaluation.spearman import FloatArray, cosine_rows, pearson, spearman
 from captionlab.files import read_json, sha256_file
-from captionlab.sources.pairs import Pair
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import Pair, read_pairs
 
 Encode = Callable[[Sequence[str], int], tuple[NDArray[np.float32], int]]
 
@@ -102,6 +101,6 @@ def open_suite(folder: Path, suite: str) -> tuple[list[Pair], dict[str, Any]]:
     """
     record = read_json(folder / f"{suite}.json")
     path = folder / f"{suite}.tsv"
-    if sha256_file(path) != record["sha256"]:
-        raise DamagedFileError(f"{path} is not the file that {suite}.json describes: run prepare_suite again")
+    if sha256_file(path) != record.get("sha256"):
+        raise DamagedFileError(f"{path} is not what the JSON beside it describes: run prepare_suite again")
     return read_pairs(path), record

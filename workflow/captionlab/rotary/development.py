@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from captionlab.chunks.store import ChunkStore
 from captionlab.chunks.tokenizer import load_tokenizer, tokenize
-from captionlab.errors import DamagedFileError
-from captionlab.evaluation.encode import encode_rows
+from captionlab.evaluation.encode import cut_row, encode_rows
 from captionlab.evaluation.geometry import participation_rank, teacher_cosine
 from captionlab.evaluation.sampling import sample_rows
 from captionlab.evaluation.spearman import cosine_rows, spearman
-from captionlab.files import read_json, sha256_file
+from captionlab.evaluation.suites import open_suite
 from captionlab.rotary.encoder import CaptionEncoder
-
-_SUITE_HEADER = "subset\tscore\tsentence1\tsentence2"
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,8 @@ def read_development(
     """The development data of a spec's `development`: `rows` sampled captions of the chunk (null: all) at
     `caption_ceiling`, and the suite's sentences at the spec's own ceiling.
 
-    Raises CaptionlabError for a sample that is smaller than asked for, unless the spec allows it, and
-    DamagedFileError for a suite that is not one.
+    Raises CaptionlabError for a sample that is smaller than asked for, unless the spec allows it, and what
+    open_suite raises.
     """
     every = np.arange(len(store), dtype=np.int64)
     asked = development["rows"] if development["rows"] is not None else len(store)
@@ -52,17 +49,17 @@ def read_development(
         sample="development:all",
         allow_fewer=development.get("allow_fewer", False),
     )
-    scores, left, right = _read_suite(suite)
-    unique = sorted({*left, *right})
+    pairs, _ = open_suite(suite.parent, suite.stem)
+    unique = sorted({text for pair in pairs for text in (pair.sentence1, pair.sentence2)})
     number = {sentence: index for index, sentence in enumerate(unique)}
     ceiling = development["ceiling"]
     return Development(
         captions=store.rows(rows, caption_ceiling),
         targets=store.target_rows(rows),
-        sentences=[_cut(row, ceiling) for row in tokenize(load_tokenizer(tokenizer), unique)],
-        first=np.array([number[sentence] for sentence in left], dtype=np.int64),
-        second=np.array([number[sentence] for sentence in right], dtype=np.int64),
-        scores=np.array(scores, dtype=np.float64),
+        sentences=[cut_row(row, ceiling) for row in tokenize(load_tokenizer(tokenizer), unique)],
+        first=np.array([number[pair.sentence1] for pair in pairs], dtype=np.int64),
+        second=np.array([number[pair.sentence2] for pair in pairs], dtype=np.int64),
+        scores=np.array([pair.score for pair in pairs], dtype=np.float64),
     )
 
 
@@ -83,21 +80,3 @@ def development_reading(
         }
 
     return read
-
-
-def _cut(row: NDArray[np.uint16], ceiling: int) -> NDArray[np.uint16]:
-    return row if len(row) <= ceiling else np.append(row[: ceiling - 1], row[-1])
-
-
-def _read_suite(path: Path) -> tuple[list[float], list[str], list[str]]:
-    """Gold scores and both sides of every pair of a suite's TSV, which must be what the JSON beside it says."""
-    if read_json(path.with_suffix(".json")).get("sha256") != sha256_file(path):
-        raise DamagedFileError(f"{path} is not what the JSON beside it describes: make the suite again")
-    try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        if lines[0] != _SUITE_HEADER:
-            raise ValueError("its header is wrong")
-        cells = [line.split("\t") for line in lines[1:]]
-        return [float(score) for _, score, _, _ in cells], [c[2] for c in cells], [c[3] for c in cells]
-    except ValueError as error:
-        raise DamagedFileError(f"{path} is not a suite ({error}): make it again") from None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from captionlab.chunks.duplicates import NearRule, count_chunks, count_near, read_captions
 from captionlab.files import parse_spec, versions, write_json, write_text
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import read_pairs
 from captionlab.tables.artifacts import DUPLICATES_FILE, Artifacts
 from captionlab.tables.hygiene import hygiene
 from captionlab.tables.plan import Plan, plan_from_spec

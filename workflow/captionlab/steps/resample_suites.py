@@ -10,7 +10,7 @@ from captionlab.errors import CaptionlabError, MissingFileError
 from captionlab.evaluation.results import read_cosines
 from captionlab.evaluation.statistics import METHOD, Member, SuiteScores, draw, summarise
 from captionlab.files import parse_spec, read_json, versions, write_json
-from captionlab.sources.suites import read_pairs
+from captionlab.sources.pairs import read_pairs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,6 @@ from captionlab.tables.cells import Frame
 COLOURS = ("#0b5394", "#c2410c", "#1b7f5c", "#7a3e9d", "#8a6d00", "#b0175b", "#0e7490", "#5b5b5b", "#111111")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (2, 2)))
-GREY = "#9a9a9a"
 STYLE: Any = {
     "svg.hashsalt": "captionlab",
     "figure.facecolor": "white",
