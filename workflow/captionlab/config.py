@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,21 @@ def load_campaign(config: Mapping[str, Any], digest_cache: Path | None = None) -
 
     Raises ConfigError with one line naming the key, the value and what is allowed. Writes no artifact.
     """
+    campaign = checked_campaign(config)
+    return replace(campaign, digests=source_digests(campaign, digest_cache))
+
+
+def checked_campaign(config: Mapping[str, Any], digests: Mapping[str, str] | None = None) -> Campaign:
+    """The campaign of a config with source digests that are known already; no source file is looked for.
+
+    Raises ConfigError as load_campaign does.
+    """
     check_schema(config)
     check_meaning(config)
     # Where jobs run decides no result, so it stays out of every spec.
     config = {key: value for key, value in config.items() if key != "cluster"}
-    campaign = Campaign(config=config, runs=campaign_runs(config), references=())
-    return Campaign(
-        config=config,
-        runs=campaign.runs,
-        references=campaign_references(campaign),
-        digests=source_digests(campaign, digest_cache),
-    )
+    campaign = Campaign(config, campaign_runs(config), references=(), digests=digests or {})
+    return replace(campaign, references=campaign_references(campaign))
 
 
 def check_schema(config: Mapping[str, Any]) -> None:

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from captionlab.campaign import Campaign, campaign_runs
-from captionlab.config import campaign_references, check_schema, load_campaign
+from captionlab.campaign import Campaign
+from captionlab.config import checked_campaign, load_campaign
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.files import read_json
-from captionlab.meaning import check_meaning
 
 
 def kept_campaign(root: Path) -> Campaign:
@@ -20,12 +19,7 @@ def kept_campaign(root: Path) -> Campaign:
     stored = read_json(root / "config.json")
     if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict):
         raise DamagedFileError(f"{root / 'config.json'} is not a kept config: run keep_config again")
-    config = stored["config"]
-    check_schema(config)
-    check_meaning(config)
-    campaign = Campaign(config=config, runs=campaign_runs(config), references=())
-    references = campaign_references(campaign)
-    return Campaign(config, campaign.runs, references, stored.get("digests", {}))
+    return checked_campaign(stored["config"], stored.get("digests"))
 
 
 def read_campaign(configfile: Path) -> Campaign:
