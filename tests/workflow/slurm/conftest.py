@@ -157,7 +157,10 @@ class Site:
 
 @pytest.fixture(scope="session")
 def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """A checkout with a campaign cut down from tiny.yaml to three runs that take seconds; nothing is made yet."""
+    """A checkout with a campaign cut down from tiny.yaml to three runs; nothing is made yet.
+
+    The two larger runs last long enough to be interrupted on a fast machine too.
+    """
     folder = tmp_path_factory.mktemp("site") / "checkout"
     for part in ("workflow", "profiles"):
         shutil.copytree(repository / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -170,8 +173,8 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Site:
     recipe = {"chunks": ["train-0"], "warmup": 2}
     config["recipes"] = {
         "screen": {**recipe, "label": "96 × 2 epochs", "epochs": 2, "keep_state": []},
-        "larger": {**recipe, "label": "96 × 20 epochs", "epochs": 20, "keep_state": "all"},
-        "exposure": {**recipe, "label": "96 × 30 epochs", "epochs": 30, "keep_state": "all"},
+        "larger": {**recipe, "label": "96 × 120 epochs", "epochs": 120, "keep_state": "all"},
+        "exposure": {**recipe, "label": "96 × 150 epochs", "epochs": 150, "keep_state": "all"},
     }
     config["screen"] = {"recipe": "screen", "options": ["relative"], "seeds": [1], "repeats": {}}
     config["larger"] = [

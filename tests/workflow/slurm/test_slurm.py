@@ -14,32 +14,34 @@ def training_jobs(cluster, recipe):
     return [job for job in cluster.submissions() if f"train_run_wildcards_{recipe}" in job.comment]
 
 
-def wait_for_state(site, engine, recipe):
-    """Wait until a run has saved a state and is not finished."""
-    while not list(site.path(f"state/{recipe}/relative/seed-1").glob("gen-*")):
+def interrupt(cluster, site, engine, commands):
+    """Give each recipe's run its command as soon as the run has saved a state, in whichever order they come."""
+    waiting = dict(commands)
+    while waiting:
         assert engine.poll() is None, site.printed[-4000:]
-        assert not site.path(f"{RUNS[recipe]}/run.json").exists(), (
-            f"the {recipe} run was not interrupted in time"
-        )
-        time.sleep(0.1)
+        for recipe in list(waiting):
+            if list(site.path(f"state/{recipe}/relative/seed-1").glob("gen-*")):
+                cluster.command(*waiting.pop(recipe).split(), training_jobs(cluster, recipe)[-1].number)
+            else:
+                finished = site.path(f"{RUNS[recipe]}/run.json").exists()
+                assert not finished, f"the {recipe} run was not interrupted in time"
+        time.sleep(0.05)
 
 
 def test_a_campaign_on_slurm_with_a_cancelled_and_a_preempted_run(cluster, site, local, tmp_path):
     made = site.copy(tmp_path / "checkout")
     with made.submitted(cluster, "tables/final.md") as engine:
-        waiting = {"larger": "scontrol requeue", "exposure": "scancel"}
-        for recipe, command in waiting.items():
-            wait_for_state(made, engine, recipe)
-            cluster.command(*command.split(), training_jobs(cluster, recipe)[-1].number)
+        commands = {"larger": "scontrol requeue", "exposure": "scancel"}
+        interrupt(cluster, made, engine, commands)
         assert engine.wait(timeout=1500) == 0, made.printed[-6000:]
     final = "tables/final.md"
     assert made.path(final).read_bytes() == local.path(final).read_bytes()
     for run in RUNS.values():
         for name in ("final.safetensors", "history.jsonl", "development.json"):
             assert made.path(f"{run}/{name}").read_bytes() == local.path(f"{run}/{name}").read_bytes()
-    for recipe in waiting:
+    for recipe in commands:
         assert "resuming after step" in made.path(f"logs/train_run/{recipe}/relative/seed-1.log").read_text()
-    preempted, cancelled = (training_jobs(cluster, recipe) for recipe in waiting)
+    preempted, cancelled = (training_jobs(cluster, recipe) for recipe in commands)
     assert [job.state for job in preempted] == ["COMPLETED"]
     assert "Restarts=1" in cluster.command("scontrol", "show", "job", preempted[0].number)
     assert [(job.state, job.memory, job.limit) for job in cancelled] == [
