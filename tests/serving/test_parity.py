@@ -2,7 +2,9 @@
 
 import json
 import re
+import resource
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from safetensors.torch import load_file
 
 from captionlab.errors import DamagedFileError, MissingFileError
 from captionlab.files import read_json, write_json, write_text
+from captionlab.serving import automodel_side
 from captionlab.serving.cases import CAPACITY, Case, case_inputs, cases_for
 from captionlab.serving.native import restore_state
 from captionlab.serving.parity import (
@@ -273,3 +276,15 @@ def test_a_report_with_a_difference_cannot_pass(tmp_path):
     write_text(tmp_path / "report.json", json.dumps({"differences": ["case a", "b", "c", "d"]}))
     with pytest.raises(ParityError, match="case a; b; c and 1 more"):
         require_parity(read_json(tmp_path / "report.json"), tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the system has no /proc/self/status")
+def test_peak_memory_leaves_out_the_process_that_started_it():
+    ballast = bytearray(b"x") * (1 << 30)
+    words = "import sys, torch, automodel_side; print(automodel_side.peak_memory(torch.device('cpu')))"
+    folder = Path(automodel_side.__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    assert 50 << 20 < int(done.stdout) < len(ballast) < own

@@ -26,6 +26,7 @@ AUTOCAST = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub")
 _PROJECT = "captionlab"
 _MODEL = "model.safetensors"
+_STATUS = Path("/proc/self/status")
 
 
 def main(export: Path, work: Path) -> None:
@@ -130,6 +131,11 @@ def peak_memory(device: torch.device) -> int:
     """Peak bytes so far: allocated on a CUDA device, or resident in the process."""
     if device.type == "cuda":
         return int(torch.cuda.max_memory_allocated(device))
+    # On Linux ru_maxrss also counts the process that this one was forked from.
+    if _STATUS.is_file():
+        lines = dict(line.partition(":")[::2] for line in _STATUS.read_text(encoding="utf-8").splitlines())
+        if "VmHWM" in lines:
+            return int(lines["VmHWM"].split()[0]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
