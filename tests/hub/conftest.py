@@ -78,13 +78,19 @@ class Commands:
 
     def alone(self, step: str, spec: dict, *arguments: object, **environment: str) -> Outcome:
         """The same in a process of its own, with other variables."""
-        done = subprocess.run(
+        process = self.begin(step, spec, *arguments, **environment)
+        out, err = process.communicate()
+        return Outcome(process.returncode, out, err)
+
+    def begin(self, step: str, spec: dict, *arguments: object, **environment: str) -> subprocess.Popen:
+        """The same, not waited for."""
+        return subprocess.Popen(
             [sys.executable, "-m", "captionlab", step, "--spec", json.dumps(spec), *map(str, arguments)],
             env={**self.environment, **environment},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        return Outcome(done.returncode, done.stdout, done.stderr)
 
     def close(self) -> None:
         self.process.stdin.close()

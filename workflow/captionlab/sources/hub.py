@@ -1,8 +1,9 @@
 """Files of pinned hub repositories, through the hub's own client: the only place that touches a network.
 
 The client reads HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE by itself, keeps what it fetched in its cache and
-resumes a connection that was cut. What it does not do is done here: the bytes are held against the digest that the hub
-states and the one the config pins, failures that pass are tried again, and every failure ends in one line.
+resumes a connection that was cut. What it does not do is done here: a large file is continued where a killed process
+stopped, the bytes are held against the digest that the hub states and the one the config pins, failures that pass are
+tried again, and every failure ends in one line.
 """
 
 import hashlib
@@ -14,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from huggingface_hub import HfApi, constants, hf_hub_download
+from huggingface_hub import HfApi, constants
 from huggingface_hub.file_download import repo_folder_name
 
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.sources.fields import field, optional
 from captionlab.sources.hub_errors import Place, explained, passing
 from captionlab.sources.hub_progress import line_bar
+from captionlab.sources.hub_resume import download
 
 PINNED = re.compile(r"[0-9a-f]{40}")
 ATTEMPTS = 4
@@ -127,14 +129,7 @@ def check_revision(revision: str, allow_floating: bool, where: str) -> None:
 
 def _fetch(place: Place) -> Path:
     bar = None if sys.stderr.isatty() else line_bar(place.file)
-    return Path(
-        _retried(
-            place,
-            lambda: hf_hub_download(
-                place.repo, place.file, repo_type=place.repo_type, revision=place.revision, tqdm_class=bar
-            ),
-        )
-    )
+    return _retried(place, lambda: download(place, bar))
 
 
 def _retried(place: Place, ask: Callable[[], T]) -> T:
