@@ -1,5 +1,6 @@
 """Read a chunk's tokens and targets: memory maps that are opened for each call, so that memory stays flat."""
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,7 @@ class ChunkStore:
         if ceiling < 2:
             raise ValueError(f"ceiling {ceiling} leaves no room for [CLS] and [SEP]")
         asked = self._checked(indices)
-        # A plain array over the map: slicing the memmap type itself costs several times more.
-        tokens = np.asarray(np.load(self.directory / "tokens.npy", mmap_mode="r"))
+        tokens = _mapped_anew(self.directory / "tokens.npy", self.tokens)
         starts, ends = self.offsets[asked], self.offsets[asked + 1]
         found = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -63,8 +63,7 @@ class ChunkStore:
         """
         if self.targets is None:
             raise ValueError(f"{self.directory} was opened without targets")
-        targets = np.asarray(np.load(self.directory / "targets.npy", mmap_mode="r"))
-        return targets[self._checked(indices)]
+        return _mapped_anew(self.directory / "targets.npy", self.targets)[self._checked(indices)]
 
     def _checked(self, indices: Indices) -> npt.NDArray[np.int64]:
         asked = np.asarray(indices, np.int64)
@@ -136,6 +135,18 @@ def _open_array(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt
         seen = f"{found.dtype} {list(found.shape)}" if isinstance(found, np.ndarray) else "an archive"
         raise DamagedFileError(f"{path} holds {seen}, expected {dtype} {list(shape)}: make the chunk again")
     return found
+
+
+def _mapped_anew(path: Path, opened: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A fresh read-only map of a file that was opened and checked before, as a plain array.
+
+    Plain, because slicing the memmap type costs several times more; and not by np.load, which would parse the
+    header again: a fifth of the time that a batch of 64 rows takes.
+    """
+    with path.open("rb") as handle:
+        content = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
+    start = len(content) - opened.nbytes
+    return np.frombuffer(content, opened.dtype, opened.size, start).reshape(opened.shape)
 
 
 def _check_offsets(
