@@ -1,0 +1,57 @@
+"""The peers, as their users build them, from what a campaign has: its vocabulary and its teachers' weights."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertModel, BertTokenizer
+
+from captionlab.errors import CaptionlabError
+from captionlab.targets.bert import BertConfig as Shape
+
+
+def optional(module: str) -> Any:
+    """A module of the optional extra `bench`; raises CaptionlabError, naming the extra, where it is absent."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise CaptionlabError(
+            f"{module} is not installed and the benchmark measures it as a peer: run `pip install -e '.[bench]'`"
+        ) from None
+
+
+def fast_bert_tokenizer(vocabulary: Path) -> Any:
+    """transformers' own fast BERT tokenizer over a `vocab.txt`."""
+    return BertTokenizer(vocab=str(vocabulary))
+
+
+def sentence_bert(
+    folder: Path, shape: Shape, state: Mapping[str, torch.Tensor], vocabulary: Path, ceiling: int
+) -> Any:
+    """A SentenceTransformer with mean pooling of a BERT of this shape and these weights.
+
+    `state` has the names of transformers' BertModel. Config, weights and tokenizer are written to `folder` and
+    loaded from it. Texts are cut to `ceiling` tokens.
+    """
+    config = BertConfig(
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        intermediate_size=shape.ffn,
+        max_position_embeddings=shape.positions,
+        type_vocab_size=shape.types,
+        layer_norm_eps=shape.layer_norm_eps,
+    )
+    model = BertModel(config, add_pooling_layer=False)
+    wanted = model.state_dict()
+    model.load_state_dict({name: state[name] for name in wanted if name in state})
+    model.save_pretrained(folder)
+    fast_bert_tokenizer(vocabulary).save_pretrained(folder)
+    modules = optional("sentence_transformers.sentence_transformer.modules")
+    body = modules.Transformer(str(folder), max_seq_length=ceiling)
+    pooling = modules.Pooling(shape.width, pooling_mode="mean")
+    sentence_transformers = optional("sentence_transformers")
+    return sentence_transformers.SentenceTransformer(modules=[body, pooling], device="cpu")
