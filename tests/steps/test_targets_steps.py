@@ -183,7 +183,26 @@ def test_altered_embeddings_are_refused(root, capsys):
 def test_an_alignment_of_other_weights_is_refused(root, capsys):
     assert fit(root) == 0
     put_embeddings(root, "two", "c1", np.load(root / "teachers/two/c1.npy"), weights_sha256="e" * 64)
-    refused(capsys, build(root, "c1"), "other weights of two")
+    refused(capsys, build(root, "c1"), "another weights_sha256 of two")
+
+
+def source_of(revision):
+    return {"kind": "hub", "repo": "a/b", "revision": revision, "requested": "main"}
+
+
+def test_a_teacher_that_moved_between_chunks_is_refused(root, capsys):
+    for chunk, revision in (("c0", "a"), ("c1", "b")):
+        vectors = np.load(root / f"teachers/two/{chunk}.npy")
+        put_embeddings(root, "two", chunk, vectors, source=source_of(revision * 40))
+    refused(
+        capsys, fit(root, fit={"chunks": ["c0", "c1"], "rows": None}), "two/c0.npy", "two/c1.npy", "commit"
+    )
+    assert not (root / "teachers/alignment.json").exists()
+    assert fit(root) == 0
+    fitted = read_json(root / "teachers/alignment.json")["teachers"]
+    assert fitted["two"]["source"] == source_of("a" * 40)
+    refused(capsys, build(root, "c1"), "another source of two", "two/c1.npy")
+    assert build(root, "c0") == 0
 
 
 def test_an_alignment_of_another_width_is_refused(root, capsys):

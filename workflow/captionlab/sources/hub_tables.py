@@ -61,10 +61,13 @@ def load_suite_files(source: Mapping[str, Any]) -> tuple[list[Pair], dict[str, A
         raise ConfigError(
             f"source.sha256 pins one file, but the split has {len(names)}: name one with `file`"
         )
-    found = [hub_source(source, "source", name, repo_type="dataset") for name in names]
+    first = hub_source(source, "source", names[0], repo_type="dataset")
+    # All shards are of one commit, whatever a branch does meanwhile.
+    same = {**source, "revision": first.revision}
+    found = [first, *(hub_source(same, "source", name, repo_type="dataset") for name in names[1:])]
     rows = [row for file in found for row in _suite_rows(file)]
     pairs = [_pair(row, where) for row, where in rows]
-    record = found[0].record()
+    record = first.record()
     del record["file"], record["sha256"]
     record |= {
         "split": source.get("split"),

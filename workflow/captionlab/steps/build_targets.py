@@ -64,14 +64,16 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check_weights(path: Path, digest: str, embeddings: Mapping[str, Embeddings]) -> None:
-    """The alignment must be the one its JSON describes, fitted on the same teachers' weights."""
+    """The alignment must be the one its JSON describes, fitted on the same teachers, of the same commits."""
     fitted: dict[str, Any] = read_json(path)
     if fitted["files"][path.with_suffix(".safetensors").name]["sha256"] != digest:
         raise DamagedFileError(
             f"{path.with_suffix('.safetensors')} has another sha256 than {path} says: fit it again"
         )
     for name, teacher in embeddings.items():
-        if fitted["teachers"][name]["weights_sha256"] != teacher.facts["weights_sha256"]:
+        fitted_on = fitted["teachers"][name]
+        if other := [key for key, value in teacher.origin.items() if fitted_on.get(key) != value]:
             raise DamagedFileError(
-                f"{path} was fitted on other weights of {name} than {teacher.file.path}: fit it again"
+                f"{path} was fitted on another {' and '.join(other)} of {name} than {teacher.file.path} has: "
+                "fit it again, or encode that again if the teacher's revision has moved"
             )

@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> None:
         "captions": digest,
         "weights": teacher.weights_sha256,
         "tokenizer": teacher.tokenizer_sha256,
+        "source": dict(teacher.source),
         "versions": versions("torch", "tokenizers", "numpy"),
     }
     block_rows = spec.get("block_rows", BLOCK_ROWS)
@@ -91,6 +92,7 @@ def _facts(
         "norm": norms.as_json(),
         "weights_sha256": teacher.weights_sha256,
         "tokenizer_sha256": teacher.tokenizer_sha256,
+        "source": dict(teacher.source),
         "captions_sha256": captions["files"]["captions.parquet"]["sha256"],
         "files": {args.output_npy.name: digest_entry(args.output_npy)},
         "code": args.code,

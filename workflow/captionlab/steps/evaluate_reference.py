@@ -95,6 +95,7 @@ def _teacher_facts(teacher: Teacher) -> dict[str, Any]:
         "width": teacher.width,
         "weights_sha256": teacher.weights_sha256,
         "tokenizer_sha256": teacher.tokenizer_sha256,
+        "source": dict(teacher.source),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from captionlab.errors import DamagedFileError
 from captionlab.files import atomic_path, digest_entry, parse_spec, versions, write_json
 from captionlab.targets.alignment import Fit, describe_fit, fit_alignment, save_alignment
 from captionlab.targets.embeddings import Embeddings, fit_reader, open_chunk_embeddings
@@ -26,6 +27,7 @@ def run(args: argparse.Namespace) -> None:
     spec = parse_spec(args.spec)
     names, chunks = spec["teachers"], spec["fit"]["chunks"]
     opened = {chunk: open_chunk_embeddings(args.embeddings, names, chunk) for chunk in chunks}
+    _check_origins(opened)
     read, rows = fit_reader(opened, spec["fit"]["rows"])
     with blas_threads(spec.get("threads", 1)):
         fit = fit_alignment(
@@ -40,6 +42,18 @@ def run(args: argparse.Namespace) -> None:
     with atomic_path(args.output) as path:
         save_alignment(path, fit)
     write_json(args.output_json, _record(args, spec, fit, rows, opened))
+
+
+def _check_origins(opened: Mapping[str, Mapping[str, Embeddings]]) -> None:
+    """One teacher is the same in all chunks: a branch may have moved between two of them."""
+    first = next(iter(opened.values()))
+    for chunk in opened.values():
+        for name, teacher in chunk.items():
+            if teacher.origin != first[name].origin:
+                raise DamagedFileError(
+                    f"{first[name].file.path} and {teacher.file.path} come from other weights, another tokenizer or "
+                    f"another commit of {name}: encode both again, and pin its revision"
+                )
 
 
 def _warn_of_few_rows(fit: Fit, ridge: float) -> None:
@@ -61,9 +75,7 @@ def _record(
 ) -> dict[str, Any]:
     described: dict[str, Any] = describe_fit(fit)
     for name in spec["teachers"]:
-        described["teachers"][name]["weights_sha256"] = next(iter(opened.values()))[name].facts[
-            "weights_sha256"
-        ]
+        described["teachers"][name] |= next(iter(opened.values()))[name].origin
     inputs = {
         f"{name}/{chunk}.npy": teachers[name].facts["files"][f"{chunk}.npy"]["sha256"]
         for chunk, teachers in opened.items()

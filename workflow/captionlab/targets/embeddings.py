@@ -27,6 +27,11 @@ class Embeddings:
         """Digest of the captions that were encoded."""
         return str(self.facts["captions_sha256"])
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the teacher's vectors of all chunks must have in common: its weights, tokenizer and source."""
+        return {key: self.facts.get(key) for key in ("weights_sha256", "tokenizer_sha256", "source")}
+
 
 def open_embeddings(root: Path, teacher: str, chunk: str) -> Embeddings:
     """ROOT/<teacher>/<chunk>.npy, checked against the shape and digest in the JSON beside it.

@@ -5,7 +5,7 @@ own forward pass; any other architecture goes through transformers, which is imp
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ class Teacher:
     """A frozen encoder with its tokenizer.
 
     `model(ids int64 [B, L], mask bool [B, L] | None)` gives hidden states float32 [B, L, width]; `ceiling` is the
-    most tokens, specials included, that the teacher was made for; `pad_id` fills the right of shorter rows.
+    most tokens, specials included, that the teacher was made for; `pad_id` fills the right of shorter rows. `source`
+    is the record of its origin: kind and package, folder, or repository with the commit that its revision stood for.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Teacher:
     weights_sha256: str
     tokenizer_sha256: str
     pad_id: int
+    source: Mapping[str, Any]
 
 
 def load_teacher(spec: Spec, *, threads: int) -> Teacher:
@@ -105,6 +107,7 @@ def _from_package(spec: Spec) -> Teacher:
         weights_sha256=str(spec["sha256"]).lower(),
         tokenizer_sha256=sha256_file(path),
         pad_id=pad,
+        source={"kind": "package", "package": spec["package"], "file": spec["weights"]},
     )
 
 
@@ -136,6 +139,7 @@ def _from_directory(spec: Spec) -> Teacher:
         weights_sha256=sha256_file(weights),
         tokenizer_sha256=sha256_file(folder / "tokenizer.json"),
         pad_id=pad,
+        source={"kind": "directory", "folder": folder.name},
     )
 
 
@@ -148,9 +152,11 @@ def _from_hub(spec: Spec) -> Teacher:
     weights = hub_source(spec, where, "model.safetensors", repo_type="model")
     # All files of one commit lie in one folder of the client's cache.
     same = {**unpinned, "revision": weights.revision}
-    for file in ("config.json", "tokenizer.json"):
-        hub_source(same, where, file, repo_type="model")
-    return _from_directory({**unpinned, "path": str(weights.path.parent)})
+    beside = [hub_source(same, where, file, repo_type="model") for file in ("config.json", "tokenizer.json")]
+    source = weights.record()
+    del source["file"], source["sha256"]
+    source["files"] = {file.file: file.sha256 for file in (weights, *beside)}
+    return replace(_from_directory({**unpinned, "path": str(weights.path.parent)}), source=source)
 
 
 def _key(spec: Spec, key: str) -> Any:
