@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from captionlab.errors import CaptionlabError
 
 FloatArray = NDArray[np.float64]
+_BLOCK_ROWS = 256
 
 
 def average_ranks(values: ArrayLike) -> FloatArray:
@@ -52,10 +53,18 @@ def cosine_rows(a: NDArray[Any], b: NDArray[Any]) -> FloatArray:
     whatever their length, so that pairs of equal sentences tie: one root of the product gives that, the product
     of two roots does not.
     """
-    x = np.asarray(a, dtype=np.float64)
-    y = np.asarray(b, dtype=np.float64)
-    if x.shape != y.shape:
-        raise CaptionlabError(f"cosines need rows of equal shape, not {x.shape} and {y.shape}")
+    one, two = np.asarray(a), np.asarray(b)
+    if one.shape != two.shape:
+        raise CaptionlabError(f"cosines need rows of equal shape, not {one.shape} and {two.shape}")
+    cosines = np.empty(len(one), dtype=np.float64)
+    # In blocks, so that FP64 copies and products stay in cache; a row's sums do not depend on its neighbours.
+    for start in range(0, len(one), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        cosines[rows] = _block_cosines(one[rows].astype(np.float64), two[rows].astype(np.float64))
+    return cosines
+
+
+def _block_cosines(x: FloatArray, y: FloatArray) -> FloatArray:
     scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     products = (x * y).sum(axis=1)
     cosines: FloatArray = np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
