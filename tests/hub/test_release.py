@@ -25,6 +25,7 @@ from captionlab.training.tensors import write_tensors
 
 __all__ = ("fresh",)
 REPOSITORY = "tester/released"
+READINGS = ["suites", "geometry", "serving"]
 PLACES = ("larger/binding-whole/seed-1", "larger/relative-16/seed-1")
 
 
@@ -48,7 +49,7 @@ def released(hub, tmp_path_factory):
 def release_spec(world, commit, **changes):
     kept = ("ceiling", "caption_ceiling", "suites", "geometry", "compute")
     release = {"repo": REPOSITORY, "revision": commit, "remote_code": True, **changes}
-    return {"release": release, **{key: world.spec[key] for key in kept}}
+    return {"release": release, "readings": READINGS, **{key: world.spec[key] for key in kept}}
 
 
 def release_words(world, output):
@@ -121,6 +122,7 @@ def test_the_table_holds_a_release_against_the_card_s_row(commands, tmp_path):
     model = {"repo": REPOSITORY, "revision": "0" * 40, "folder": ".", "weights_sha256": "1" * 64}
     write_json(tmp_path / "release" / "suites.json", {"model": model, "suites": suites, "mean": 0.6})
     spec = {"campaign": "published", "suites": list(suites), "development_suite": "dev", "card": card}
+    spec["readings"] = READINGS
     output = tmp_path / "tables" / "release.md"
     outcome = commands.run("render_release", spec, "--root", tmp_path, "--output", output)
     assert outcome.code == 0, outcome.err
@@ -138,6 +140,33 @@ def test_the_table_holds_a_release_against_the_card_s_row(commands, tmp_path):
     assert {row["published"] for row in rows.values()} == {"–"}
 
 
+def test_the_table_says_which_readings_were_left_out(commands, tmp_path):
+    model = {"repo": REPOSITORY, "revision": "0" * 40, "folder": ".", "weights_sha256": "1" * 64}
+    checks = {"float32": {"holds": True, "figure": "config says float32"}}
+    largest = {"sentence_delta": 0.0, "token_delta": 0.0}
+    write_json(tmp_path / "release" / "serving.json", {"model": model, "checks": checks, "largest": largest})
+    spec = {"campaign": "published", "suites": ["STS-B"], "development_suite": "dev", "card": None}
+    output = tmp_path / "tables" / "release.md"
+    for readings, left in (
+        (["serving"], "suites, geometry"),
+        (["geometry", "serving"], "suites"),
+        (READINGS, ""),
+    ):
+        words = ["--root", tmp_path, "--output", output]
+        assert commands.run("render_release", {**spec, "readings": readings}, *words).code == 0
+        text = output.read_text()
+        assert ("`release.readings` leaves it out: " in text) == bool(left)
+        assert f"leaves it out: {left}." in text or not left
+        # What was asked for and is not there is missing, not left out.
+        parts = {row["part"] for row in csv.DictReader(output.with_suffix(".csv").open())}
+        assert parts == {
+            *(("serving",) if "serving" in readings else ()),
+            *(("geometry", "development") if "geometry" in readings else ()),
+            *(("suites", "development") if "suites" in readings else ()),
+        }
+        assert f"Model `{REPOSITORY}` at" in text
+
+
 def test_a_release_is_read_without_training_anything(fresh):
     made = type(fresh)(fresh.folder, "workflow/campaigns/published.yaml", "results/published")
     planned = made.planned(target=f"{made.root}/tables/release.md")
@@ -148,9 +177,32 @@ def test_a_release_is_read_without_training_anything(fresh):
 
 
 @pytest.mark.parametrize(
+    ("readings", "more"),
+    [
+        (["suites"], {}),
+        (["serving", "suites"], {"prepare_tokenizer": 1}),
+        (["geometry"], {"prepare_suite": 0, "prepare_tokenizer": 1, "tokenize_chunk": 2, "build_targets": 2}),
+    ],
+)
+def test_only_what_the_readings_of_a_release_need_is_made(fresh, readings, more):
+    config = yaml.safe_load((fresh.folder / "workflow/campaigns/published.yaml").read_text())
+    config["release"]["readings"] = readings
+    (fresh.folder / "some.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    made = type(fresh)(fresh.folder, "some.yaml", "results/published")
+    planned = made.planned(target=f"{made.root}/tables/release.md")
+    needed = {"evaluate_release": 1, "render_release": 1, "prepare_suite": 9, **more}
+    needed = {rule: count for rule, count in needed.items() if count}
+    assert {rule: count for rule, count in planned.items() if rule != "fetch_targets"} == needed
+    assert planned.get("fetch_targets", 0) == more.get("build_targets", 0)
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"revision": "main"}, "release.revision: 'main' is no commit"),
+        ({"readings": []}, "release.readings: [] is not allowed"),
+        ({"readings": ["suites", "lookup"]}, "release.readings[1]: 'lookup' is not allowed"),
+        ({"readings": "suites"}, "release.readings: 'suites' is not allowed"),
         ({"card": {"recipe": "larger", "option": "relative-16", "seed": 3}}, "no row larger/relative-16/3"),
         ({"remote_code": "yes"}, "release.remote_code: 'yes'"),
         ({"repo": "captionbert"}, "release.repo: 'captionbert'"),
@@ -194,16 +246,28 @@ def test_the_engine_makes_the_release_s_table_from_a_hub(hub, fresh, repository,
     fill(hub, config)
     config["release"] |= {"remote_code": True, "revision": put_export(hub, config, tmp_path / "made")}
     (fresh.folder / "small.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    config["release"]["readings"] = ["suites"]
+    (fresh.folder / "suites.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+    few = type(fresh)(fresh.folder, "suites.yaml", "results/published")
+    target = f"{few.root}/tables/release.md"
+    few.engine(target)
+    assert {path.name for path in few.path("release").iterdir()} == {"suites.json", "cosines.safetensors"}
+    assert not few.path("chunks").exists() and not few.path("tokenizer").exists()
+    assert not any(config["captions"]["repo"] in request.path for request in hub.requests)
+    assert "leaves it out: geometry, serving." in few.path("tables/release.md").read_text()
+    alone = read_json(few.path("release/suites.json"))["suites"]
+    assert few.planned(target=target) == {}
     made = type(fresh)(fresh.folder, "small.yaml", "results/published")
-    target = f"{made.root}/tables/release.md"
     made.engine(target)
     text = made.path("tables/release.md").read_text()
+    assert "leaves it out" not in text
     assert config["release"]["revision"] in text
     rows = {row["reading"]: row for row in csv.DictReader(made.path("tables/release.csv").open())}
     scores = read_json(made.path("release/suites.json"))["suites"]
+    assert scores == alone
     for suite in config["suites"]["test"]:
         assert float(rows[suite]["measured"]) == scores[suite]["spearman"]
         assert rows[suite]["agrees"] == "false"

@@ -1,20 +1,26 @@
 # A published model at its pinned revision, read as our own models are: nothing is trained.
+READINGS = serving_specs.release_readings(CAMPAIGN)
+
+
 rule evaluate_release:
     input:
-        tokenizer=PATHS.tokenizer("manifest.json"),
+        tokenizer=PATHS.tokenizer("manifest.json") if "serving" in READINGS else [],
         suites=[
             PATHS.suite("json", suite)
             for suite in (CAMPAIGN.development_suite, *CAMPAIGN.test_suites)
+            if "suites" in READINGS
         ],
         manifests=[
             PATHS.chunk("manifest.json", chunk)
             for chunk in (DEVELOPMENT_CHUNK, TEST_CHUNK)
+            if "geometry" in READINGS
         ],
     output:
-        suites=PATHS.under("release/suites.json"),
-        cosines=PATHS.under("release/cosines.safetensors"),
-        geometry=PATHS.under("release/geometry.json"),
-        serving=PATHS.under("release/serving.json"),
+        [
+            PATHS.under(file)
+            for name in READINGS
+            for file in serving_specs.RELEASE_FILES[name]
+        ],
     log:
         PATHS.log("evaluate_release"),
     benchmark:
@@ -23,8 +29,8 @@ rule evaluate_release:
     resources:
         **requested("evaluate_release", gpu=True),
     params:
-        folder=subpath(output.suites, parent=True),
-        tokenizer=subpath(input.tokenizer, parent=True),
+        folder=PATHS.under("release"),
+        tokenizer=PATHS.under("tokenizer"),
         suites=PATHS.under("suites"),
         chunks=PATHS.under("chunks"),
         spec=serving_specs.release_spec(CAMPAIGN),
@@ -38,9 +44,7 @@ rule evaluate_release:
 
 rule render_release:
     input:
-        rules.evaluate_release.output.suites,
-        rules.evaluate_release.output.geometry,
-        rules.evaluate_release.output.serving,
+        [PATHS.under(f"release/{name}.json") for name in READINGS],
     output:
         PATHS.under("tables/release.md"),
         PATHS.under("tables/release.csv"),

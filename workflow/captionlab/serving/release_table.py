@@ -24,10 +24,10 @@ _NOTE = (
 
 
 def release(artifacts: Artifacts, spec: Mapping[str, Any]) -> Frame:
-    """One row a reading; a missing file shows as missing.
+    """One row a reading; a missing file shows as missing, and a note names the readings that were left out.
 
-    spec: `suites` (test suites in table order), `development_suite`, and `card`, the card's row that the release is
-    ({recipe, option, seed}) or None, where nothing is compared.
+    spec: `readings` (of suites, geometry, serving), `suites` (test suites in table order), `development_suite`, and
+    `card`, the card's row that the release is ({recipe, option, seed}) or None, where nothing is compared.
     """
     columns = (
         Column("part", "Part"),
@@ -37,8 +37,12 @@ def release(artifacts: Artifacts, spec: Mapping[str, Any]) -> Frame:
         Column("difference", "Difference", _DECIMALS, signed=True),
         Column("agrees", "Agrees"),
     )
-    rows = [*_scores(artifacts, spec), *_geometry(artifacts, spec), *_serving(artifacts, spec)]
-    return Frame("release", "The published release", columns, tuple(rows), (_origin(artifacts), _NOTE))
+    rows = [row for name in spec["readings"] for row in _READINGS[name](artifacts, spec)]
+    left = [name for name in _READINGS if name not in spec["readings"]]
+    notes = [_origin(artifacts), _NOTE]
+    if left:
+        notes.append(f"Not read, because `release.readings` leaves it out: {', '.join(left)}.")
+    return Frame("release", "The published release", columns, tuple(rows), tuple(notes))
 
 
 def _scores(artifacts: Artifacts, spec: Mapping[str, Any]) -> Iterator[Row]:
@@ -50,14 +54,14 @@ def _scores(artifacts: Artifacts, spec: Mapping[str, Any]) -> Iterator[Row]:
     suite = spec["development_suite"]
     cell = artifacts.cell(SUITES_FILE, "suites", suite, "spearman")
     yield _row("development", suite, cell, _printed("development", spec, quantity="spearman"))
+
+
+def _geometry(artifacts: Artifacts, spec: Mapping[str, Any]) -> Iterator[Row]:
     for quantity in ("teacher_cosine", "participation_rank"):
         cell = artifacts.cell(GEOMETRY_FILE, "samples", "development:all", quantity)
         yield _row(
             "development", _QUANTITIES[quantity], cell, _printed("development", spec, quantity=quantity)
         )
-
-
-def _geometry(artifacts: Artifacts, spec: Mapping[str, Any]) -> Iterator[Row]:
     for sample in ("test:all", "test:long"):
         for quantity, label in _QUANTITIES.items():
             cell = artifacts.cell(GEOMETRY_FILE, "samples", sample, quantity)
@@ -83,6 +87,9 @@ def _serving(artifacts: Artifacts, spec: Mapping[str, Any]) -> Iterator[Row]:
         yield Row((*words, text(NOT_APPLICABLE), Cell(check["holds"], source)))
 
 
+_READINGS = {"suites": _scores, "geometry": _geometry, "serving": _serving}
+
+
 def _printed(table: str, spec: Mapping[str, Any], **keys: str) -> published.Published | None:
     return published.one(table, **spec["card"], **keys) if spec["card"] else None
 
@@ -106,7 +113,8 @@ def _compared(keys: tuple[str, str], measured: Cell, printed: float | None, tole
 
 
 def _origin(artifacts: Artifacts) -> str:
-    document = artifacts.document(SUITES_FILE)
+    files = (SUITES_FILE, GEOMETRY_FILE, SERVING_FILE)
+    document = next(filter(None, map(artifacts.document, files)), None)
     if document is None:
         return "The release has not been evaluated."
     model = document["model"]

@@ -31,7 +31,7 @@ _DAY = 86_400.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the step."""
     parser.add_argument(
-        "--spec", required=True, help="JSON: release, ceiling, caption_ceiling, suites, geometry, compute"
+        "--spec", required=True, help="JSON: release, readings, compute and what the readings need"
     )
     parser.add_argument("--code", default="", help="fingerprint of the code, recorded by the workflow")
     parser.add_argument("--tokenizer", required=True, type=Path, help="folder that prepare_tokenizer wrote")
@@ -42,9 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write suites.json, cosines.safetensors, geometry.json and serving.json.
+    """Write the files of the readings that the spec asks for.
 
-    Readings are FP32 on the spec's device; remote code runs only where the spec's release allows it.
+    spec: `readings` of suites (suites.json, cosines.safetensors; needs `suites` and `ceiling`), geometry
+    (geometry.json; `geometry` and `caption_ceiling`) and serving (serving.json); folders that only other readings
+    need are not looked at. FP32 on the spec's device; remote code runs only where the spec's release allows it.
     """
     spec = parse_spec(args.spec)
     check_compute(spec["compute"])
@@ -58,25 +60,37 @@ def run(args: argparse.Namespace) -> None:
 def _read(args: argparse.Namespace, spec: dict[str, Any], release: Release, device: Any, work: Path) -> None:
     model = {"kind": "release", **release.origin, "weights_sha256": release.origin["files"][MODEL_FILE]}
     origin = {"model": model, "spec": spec, "code": args.code, "versions": versions(*PACKAGES)}
-    stores = open_chunks(spec["geometry"], args.chunks)
+    readings = spec["readings"]
+    stores = open_chunks(spec["geometry"], args.chunks) if "geometry" in readings else None
     encoder = load_release(release, device)
-    sentences = ReleasedSentences(encoder, load_tokenizer(release), SUB_BATCH_TOKENS)
+    found: dict[str, dict[str, Any]] = {}
+    if "suites" in readings:
+        sentences = ReleasedSentences(encoder, load_tokenizer(release), SUB_BATCH_TOKENS)
+        found["suites"] = _read_suites(args, spec, sentences)
+    if stores is not None:
+        samples = read_samples(
+            as_encoder(encoder),
+            spec["geometry"],
+            stores,
+            ceiling=spec["caption_ceiling"],
+            sub_batch_tokens=SUB_BATCH_TOKENS,
+        )
+        found["geometry"] = {"samples": samples}
+    if "serving" in readings:
+        pinned = read_json(args.tokenizer / "manifest.json")["tokenizer_sha256"]
+        compute = {**spec["compute"], "device": str(device)}
+        found["serving"] = check_release(release, encoder, args.tokenizer, pinned, compute, args.python, work)
+    for name, document in found.items():
+        write_json(args.output / f"{name}.json", {**origin, **document})
+    say(f"release: {model['repo']}@{model['revision']}")
+
+
+def _read_suites(
+    args: argparse.Namespace, spec: dict[str, Any], sentences: ReleasedSentences
+) -> dict[str, Any]:
+    """Scores and their mean over the test suites; writes the cosines they were made of."""
     readings = read_suites(sentences, args.suites, spec["suites"], spec["ceiling"])
-    samples = read_samples(
-        as_encoder(encoder),
-        spec["geometry"],
-        stores,
-        ceiling=spec["caption_ceiling"],
-        sub_batch_tokens=SUB_BATCH_TOKENS,
-    )
-    pinned = read_json(args.tokenizer / "manifest.json")["tokenizer_sha256"]
-    compute = {**spec["compute"], "device": str(device)}
-    report = check_release(release, encoder, args.tokenizer, pinned, compute, args.python, work)
     write_cosines(args.output, readings.cosines)
     tested = [entry["spearman"] for entry in readings.entries.values() if entry["role"] == "test"]
     mean = sum(tested) / len(tested) if tested else None
-    document = {"ceiling": spec["ceiling"], "precision": "float32", "suites": readings.entries, "mean": mean}
-    write_json(args.output / "suites.json", {**origin, **document})
-    write_json(args.output / "geometry.json", {**origin, "samples": samples})
-    write_json(args.output / "serving.json", {**origin, **report})
-    say(f"release: {model['repo']}@{model['revision']}")
+    return {"ceiling": spec["ceiling"], "precision": "float32", "suites": readings.entries, "mean": mean}
