@@ -26,6 +26,11 @@ if "release" in CAMPAIGN.config:
     include: "workflow/rules/release.smk"
 
 
+if "speed" in CAMPAIGN.config:
+
+    include: "workflow/rules/speed.smk"
+
+
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/provenance.smk"
 

@@ -23,6 +23,7 @@ def check_meaning(config: Config) -> None:
     _check_suites(config)
     _check_evaluation(config)
     _check_compute(config)
+    _check_speed(config)
     check_hub(config)
 
 
@@ -201,6 +202,21 @@ def _check_compute(config: Config) -> None:
             f"compute.autocast: {compute['autocast']!r} is for device 'cuda'; a CPU without bf16 units is "
             "many times slower with it: set null"
         )
+
+
+def _check_speed(config: Config) -> None:
+    speed = config.get("speed")
+    if speed is None:
+        return
+    _known("speed.option", speed["option"], config["options"], "options")
+    option = option_from_mapping(speed["option"], option_switches(config, speed["option"]))
+    check_option(speed["option"], option, {**config["model"], **speed["model"]}, config["lookup"])
+    for suite in speed["encoding"]["suites"] or ():
+        _known("speed.encoding.suites", suite, config["suites"]["test"], "suites.test")
+    chunk = config["recipes"][config["screen"]["recipe"]].get("chunks", [None])[0]
+    rows, available = speed["training"]["rows"], rows_of_chunk(config["chunks"][chunk])
+    if rows > available:
+        raise ConfigError(f"speed.training.rows: {rows}; chunk {chunk!r} has {available}: ask for no more")
 
 
 def _known(key: str, name: str, known: Iterable[str], where: str) -> None:

@@ -12,6 +12,9 @@ from captionlab.chunks.store import pad_rows
 from captionlab.chunks.tokenizer import tokenize
 from captionlab.rotary.encoder import CaptionEncoder
 
+# Padded tokens of one forward pass, in every reading.
+SUB_BATCH_TOKENS = 4096
+
 
 def sub_batches(lengths: Sequence[int] | NDArray[Any], token_budget: int) -> list[NDArray[np.int64]]:
     """Row indices of each sub-batch: rows sorted by length (ties keep their order), cut greedily so that

@@ -18,6 +18,7 @@ from captionlab.rotary.development import development_reading, read_development
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.rotary.lookup import lookup_sum
 from captionlab.rotary.options import additions, harmonics, option_from_mapping, parameter_count
+from captionlab.training.devices import check_compiler
 from captionlab.training.losses import info_nce, mean_squared_error
 from captionlab.training.memory import batch_tokens_bound, plan_graph
 from captionlab.training.packing import CPU_OVERHEAD, CUDA_OVERHEAD, pack
@@ -122,6 +123,8 @@ def encoder_task(
     # A dense gradient of the whole vocabulary for every sub-batch would cost a fifth of a small step. On CUDA
     # sparse sums have no fixed order.
     encoder.embedding.sparse = device.type == "cpu"
+    if spec["compute"].get("compile", False):
+        compile_layers(encoder)
     weights = {"infonce": 1.0, "mse": training["mse_weight"], "lookup": spec["option"]["lookup_loss"]}
 
     def load(chunk: int, rows: NDArray[np.int64]) -> Batch:
@@ -152,6 +155,16 @@ def encoder_task(
         score="spearman",
         cached=graph.cached,
     )
+
+
+def compile_layers(encoder: CaptionEncoder) -> None:
+    """Hand the arithmetic of the layers to torch.compile, once for all of them and all lengths.
+
+    Names of the state stay; bits of results do not. Raises DeviceError without a compiler for the device.
+    """
+    check_compiler(next(encoder.parameters()).device)
+    for layer in encoder.layers:
+        layer.compile(dynamic=True)
 
 
 def load_batch(

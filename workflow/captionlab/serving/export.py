@@ -15,6 +15,7 @@ from captionlab.errors import DamagedFileError
 from captionlab.files import digest_entry, sha256_file, versions, write_bytes, write_json, write_text
 from captionlab.rotary.build import config_from_spec
 from captionlab.rotary.configuration_captionbert import CaptionBertConfig
+from captionlab.rotary.encoder import EncoderConfig
 from captionlab.training.tensors import read_tensors
 
 WEIGHTS = "final.safetensors"
@@ -38,14 +39,8 @@ def export_run(run_folder: Path, record: Mapping[str, Any], tokenizer: Path, out
     pieces = vocabulary(load_tokenizer(tokenizer / "vocab.txt", record["inputs"]["tokenizer_sha256"]))
     weights = run_folder / WEIGHTS
     check_recorded(weights, record)
-    write_bytes(output / MODEL_FILE, aligned(model_tensors(read_tensors(weights), weights)))
-    config = CaptionBertConfig.from_encoder_config(config_from_spec(spec))
-    write_text(output / "config.json", config.to_json_string(use_diff=False))
-    sources = Path(rotary.__path__[0])
-    for name in SOURCES:
-        write_bytes(output / name, (sources / name).read_bytes())
-    write_tokenizer(output, pieces, config.max_tokens)
-    write_sentence_layout(output, spec["training"]["ceiling"])
+    tensors = model_tensors(read_tensors(weights), weights)
+    write_model(output, tensors, config_from_spec(spec), pieces, spec["training"]["ceiling"])
     names = sorted(
         path.name for path in output.iterdir() if path.is_file() and path.name not in (_RECORD, "README.md")
     )
@@ -60,6 +55,21 @@ def export_run(run_folder: Path, record: Mapping[str, Any], tokenizer: Path, out
             "versions": versions("captionlab", "torch", "transformers", "tokenizers", "safetensors"),
         },
     )
+
+
+def write_model(
+    output: Path, tensors: Mapping[str, Tensor], encoder: EncoderConfig, pieces: list[str], ceiling: int
+) -> None:
+    """Write all that a loader reads: weights (under the names of the exported model), config, code, tokenizer and
+    the sentence-transformers layout, which cuts texts at `ceiling` tokens."""
+    write_bytes(output / MODEL_FILE, aligned(tensors))
+    config = CaptionBertConfig.from_encoder_config(encoder)
+    write_text(output / "config.json", config.to_json_string(use_diff=False))
+    sources = Path(rotary.__path__[0])
+    for name in SOURCES:
+        write_bytes(output / name, (sources / name).read_bytes())
+    write_tokenizer(output, pieces, config.max_tokens)
+    write_sentence_layout(output, ceiling)
 
 
 def check_recorded(path: Path, record: Mapping[str, Any]) -> None:

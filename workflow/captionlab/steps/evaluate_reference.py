@@ -8,7 +8,7 @@ from typing import Any
 from captionlab.chunks.tokenizer import load_tokenizer, vocabulary
 from captionlab.errors import ConfigError
 from captionlab.evaluation.captions import open_chunks, read_samples
-from captionlab.evaluation.encode import encode_sentences
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, encode_sentences
 from captionlab.evaluation.references import bag_sentences, teacher_sentences
 from captionlab.evaluation.results import write_cosines
 from captionlab.evaluation.suites import Encode, read_suites
@@ -18,7 +18,6 @@ from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.targets.teachers import Teacher, load_teacher
 from captionlab.training.devices import make_deterministic
 
-SUB_BATCH_TOKENS = 4096
 PACKAGES = ("captionlab", "torch", "numpy", "tokenizers", "safetensors")
 Reference = tuple[Encode, dict[str, Any], CaptionEncoder | None]
 

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from captionlab.chunks.store import ChunkStore
 from captionlab.chunks.tokenizer import load_tokenizer, tokenize, vocabulary
 from captionlab.evaluation.captions import open_chunks, read_samples
-from captionlab.evaluation.encode import cut_row, encode_sentences
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, cut_row, encode_sentences
 from captionlab.evaluation.lookup import LookupRows, lookup_document
 from captionlab.evaluation.restore import restore_encoder
 from captionlab.evaluation.results import write_cosines
@@ -25,7 +25,6 @@ from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.training.devices import check_compute, claimed_device, make_deterministic
 from captionlab.training.progress import say
 
-SUB_BATCH_TOKENS = 4096
 PACKAGES = ("captionlab", "torch", "numpy", "tokenizers", "safetensors")
 _DAY = 86_400.0
 

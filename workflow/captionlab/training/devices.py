@@ -1,8 +1,10 @@
 """The device of a run: checked, made deterministic, described, and on a shared machine claimed."""
 
 import contextlib
+import importlib.util
 import os
 import platform
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +49,17 @@ def check_compute(compute: Mapping[str, Any]) -> None:
         raise DeviceError(
             f"compute.device is {compute['device']} but torch {torch.__version__} sees no CUDA device here: "
             f"run on a machine with one, or set compute.device to cpu (another run with other bits)"
+        )
+
+
+def check_compiler(device: torch.device) -> None:
+    """Refuse compute.compile where nothing could compile; raises DeviceError."""
+    needed = "triton" if device.type == "cuda" else os.environ.get("CXX", "g++")
+    found = importlib.util.find_spec(needed) if device.type == "cuda" else shutil.which(needed)
+    if found is None:
+        raise DeviceError(
+            f"compute.compile is true but {needed} is not installed here: torch.compile needs it; install it "
+            f"or set compute.compile to false"
         )
 
 
@@ -124,6 +137,7 @@ def describe(compute: Mapping[str, Any], device: torch.device) -> dict[str, Any]
         "threads": torch.get_num_threads(),
         "autocast": compute.get("autocast"),
         "tf32": torch.backends.cuda.matmul.allow_tf32,
+        "compiled": bool(compute.get("compile", False)),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "attention": "flash, math" if cuda else "torch's choice on a CPU",
         "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG") if cuda else None,

@@ -1,0 +1,1 @@
+"""The benchmark stage: our work and a peer's, timed side by side on one machine."""

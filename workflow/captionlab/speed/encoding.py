@@ -1,0 +1,205 @@
+"""Encoding and scoring the suites: ours beside sentence-transformers and mteb's own loop with the same weights."""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from captionlab.chunks.tokenizer import load_tokenizer, vocabulary
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, encode_sentences
+from captionlab.evaluation.spearman import cosine_rows, spearman
+from captionlab.evaluation.suites import SuiteReadings, read_suites
+from captionlab.rotary.build import build_encoder, config_from_spec
+from captionlab.rotary.cost import Shape, attention_flops, linear_flops
+from captionlab.rotary.encoder import CaptionEncoder
+from captionlab.rotary.options import option_from_mapping
+from captionlab.serving.export import model_tensors, write_model
+from captionlab.sources.pairs import Pair, read_pairs
+from captionlab.speed.limits import GIGA, sgemm_limit
+from captionlab.speed.peers import optional
+from captionlab.speed.rows import Goal, Limit, Part, Row
+from captionlab.speed.timing import in_turn, pin_threads, rate
+from captionlab.training.devices import make_deterministic
+
+# What both peers take where nothing is said.
+PEER_BATCH = 32
+WARM_PAIRS = 64
+# Any task of pairs will do; its own data is never loaded.
+_TASK = "STS16"
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """One encoder, loaded by us and by sentence-transformers, and the pairs of each suite."""
+
+    encoder: CaptionEncoder
+    tokenizer: Tokenizer
+    peer: Any
+    folder: Path
+    pairs: Mapping[str, Sequence[Pair]]
+    ceiling: int
+
+
+def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
+    """Rows of encoding: sentences a second over all suites, each scored from its cosines.
+
+    A sentence counts each time it stands in a pair, for ours too, which encodes it once a suite.
+    """
+    # Before mteb is imported: it reads them then.
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
+    optional("mteb")
+    pin_threads(threads)
+    make_deterministic({**spec["run"]["compute"], "threads": threads})
+    with tempfile.TemporaryDirectory() as folder:
+        bench = _bench(spec, root, Path(folder))
+        return Part("encoding", _rows(spec, bench, threads))
+
+
+def _bench(spec: Mapping[str, Any], root: Path, folder: Path) -> _Bench:
+    tokenizer = load_tokenizer(root / "tokenizer" / "vocab.txt")
+    pieces, config = vocabulary(tokenizer), config_from_spec(spec["run"])
+    encoder = build_encoder(config, pieces, spec["run"]["run"]["seed"]).eval().requires_grad_(False)
+    write_model(folder, model_tensors(encoder.state_dict(), folder), config, pieces, spec["ceiling"])
+    peer = optional("sentence_transformers").SentenceTransformer(
+        str(folder), device="cpu", trust_remote_code=True
+    )
+    suites = root / "suites"
+    pairs = {suite: read_pairs(suites / f"{suite}.tsv") for suite in spec["suites"]}
+    return _Bench(encoder, tokenizer, peer, suites, pairs, spec["ceiling"])
+
+
+def _rows(spec: Mapping[str, Any], bench: _Bench, threads: int) -> list[Row]:
+    found: dict[str, Any] = {}
+    ways: dict[str, Callable[[], Any]] = {
+        "ours": lambda: found.update(ours=_ours(bench)),
+        "sentence-transformers": lambda: found.update(vectors=_encoded_by_peer(bench)),
+        "mteb": lambda: found.update(mteb=_scored_by_mteb(bench)),
+    }
+    few = {suite: pairs[:WARM_PAIRS] for suite, pairs in list(bench.pairs.items())[:1]}
+    for _ in range(spec["speed"]["warmup"]):
+        warm = _Bench(bench.encoder, bench.tokenizer, bench.peer, bench.folder, few, bench.ceiling)
+        _encoded_by_us(warm)
+        _encoded_by_peer(warm)
+        _scored_by_mteb(warm)
+    samples = in_turn(ways, warmup=0, repeats=spec["speed"]["encoding"]["repeats"])
+    sentences = 2 * sum(map(len, bench.pairs.values()))
+    readings = {name: rate(taken, sentences, threads) for name, taken in samples.items()}
+    size = _size(spec["speed"]["model"], bench)
+    agreements = _agreements(bench, found)
+    rows = [
+        Row(
+            what="Encoding and scoring the suites",
+            size=size,
+            unit="sentences/s",
+            ours=readings["ours"],
+            peer_name=name,
+            peer=readings[key],
+            goal=Goal("ratio", 2.0),
+            agreement=agreements[key],
+            note=note,
+        )
+        for key, name, note in (
+            ("sentence-transformers", "SentenceTransformer.encode", "difference of Spearman by our scorer"),
+            ("mteb", "mteb.evaluate", "difference of Spearman as each scores it"),
+        )
+    ]
+    limit = sgemm_limit(spec["speed"]["model"])
+    return [*rows, _rate_row(spec, bench, samples["ours"], threads, size, limit)]
+
+
+def _ours(bench: _Bench) -> SuiteReadings:
+    def encode(texts: Sequence[str], ceiling: int) -> tuple[NDArray[np.float32], int]:
+        return encode_sentences(
+            bench.encoder, bench.tokenizer, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
+        )
+
+    return read_suites(encode, bench.folder, list(bench.pairs), bench.ceiling)
+
+
+def _encoded_by_us(bench: _Bench) -> None:
+    for pairs in bench.pairs.values():
+        texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+        encode_sentences(
+            bench.encoder, bench.tokenizer, texts, ceiling=bench.ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
+        )
+
+
+def _encoded_by_peer(bench: _Bench) -> dict[str, float]:
+    """Spearman by suite, from the vectors of each side as the peer's own evaluator asks for them."""
+    scores = {}
+    for suite, pairs in bench.pairs.items():
+        one, two = (
+            bench.peer.encode(texts, batch_size=PEER_BATCH, show_progress_bar=False)
+            for texts in ([pair.sentence1 for pair in pairs], [pair.sentence2 for pair in pairs])
+        )
+        gold = np.array([pair.score for pair in pairs], dtype=np.float64)
+        scores[suite] = spearman(cosine_rows(one, two), gold)
+    return scores
+
+
+def _scored_by_mteb(bench: _Bench) -> dict[str, float]:
+    """Spearman by suite as mteb.evaluate gives it for the same SentenceTransformer."""
+    mteb = optional("mteb")
+    scores = {}
+    for suite, pairs in bench.pairs.items():
+        task = mteb.get_task(_TASK)
+        columns = {
+            "sentence1": [pair.sentence1 for pair in pairs],
+            "sentence2": [pair.sentence2 for pair in pairs],
+            "score": [pair.score for pair in pairs],
+        }
+        task.dataset = {"test": Dataset.from_dict(columns)}
+        task.data_loaded = True
+        options = {"batch_size": PEER_BATCH, "show_progress_bar": False}
+        result = mteb.evaluate(bench.peer, task, cache=None, show_progress_bar=False, encode_kwargs=options)
+        scores[suite] = float(result[0].scores["test"][0]["cosine_spearman"])
+    return scores
+
+
+def _agreements(bench: _Bench, found: Mapping[str, Any]) -> dict[str, float]:
+    ours = {suite: float(entry["spearman"]) for suite, entry in found["ours"].entries.items()}
+    return {
+        name: max(abs(ours[suite] - found[key][suite]) for suite in ours)
+        for name, key in (("sentence-transformers", "vectors"), ("mteb", "mteb"))
+    }
+
+
+def _rate_row(
+    spec: Mapping[str, Any], bench: _Bench, samples: Any, threads: int, size: str, limit: Limit
+) -> Row:
+    """Products on the real tokens of distinct sentences, against what torch's products reach by themselves."""
+    lengths = np.concatenate([_lengths(bench, pairs) for pairs in bench.pairs.values()]).astype(np.float64)
+    shape = Shape(len(lengths), float(lengths.sum()), float((lengths**2).sum()))
+    model = spec["speed"]["model"]
+    option = option_from_mapping(spec["run"]["run"]["option"], spec["run"]["option"])
+    flops = linear_flops(model, option, shape, lookup_heads=0) + attention_flops(model, shape)
+    return Row(
+        what="Encoding and scoring the suites, products on real tokens",
+        size=size,
+        unit="GFLOP/s",
+        ours=rate(samples, flops / GIGA, threads),
+        limit=limit,
+        note=f"{lengths.sum():.0f} tokens of distinct sentences; reading, tokenising and scoring are in the time",
+    )
+
+
+def _lengths(bench: _Bench, pairs: Sequence[Pair]) -> NDArray[np.int64]:
+    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+    lengths = [len(encoding.ids) for encoding in bench.tokenizer.encode_batch_fast(texts)]
+    return np.minimum(np.array(lengths, dtype=np.int64), bench.ceiling)
+
+
+def _size(model: Mapping[str, Any], bench: _Bench) -> str:
+    total = 2 * sum(map(len, bench.pairs.values()))
+    distinct = sum(
+        len({text for pair in pairs for text in (pair.sentence1, pair.sentence2)})
+        for pairs in bench.pairs.values()
+    )
+    return f"{model['layers']} x {model['width']}, {len(bench.pairs)} suites, {total} sentences, {distinct} distinct"

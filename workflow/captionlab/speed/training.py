@@ -1,0 +1,138 @@
+"""One training step at the published size: ours, and what a user would write or install instead."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import torch
+
+from captionlab.speed.limits import GIGA, sgemm_limit
+from captionlab.speed.rotary_step import Step, prepare_step, profile_table
+from captionlab.speed.rows import Goal, Part, Row
+from captionlab.speed.timing import Reading, Sample, in_turn, pin_threads, rate
+from captionlab.speed.training_peers import cached_contrast_trainer, padded_bert_step
+
+SLICE = 32
+WARM_ROWS = 8
+
+
+def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
+    """Rows of the training step on real captions; every way takes a step on the same rows.
+
+    Each peer is warmed up on few rows, ours on its whole step, because a padded step takes minutes.
+    """
+    pin_threads(threads)
+    speed, run_spec = spec["speed"], spec["run"]
+    step = prepare_step(run_spec, root, threads)
+    ways: dict[str, Callable[[], Any]] = {"ours": step.take}
+    if speed["training"]["compile"]:
+        ways["compiled"] = prepare_step(run_spec, root, threads, compiled=True).take
+    for way in ways.values():
+        for _ in range(speed["warmup"]):
+            way()
+    with tempfile.TemporaryDirectory() as folder:
+        ways |= _peers(step, run_spec, speed["training"]["padded_to"], root, Path(folder))
+        samples = in_turn(ways, warmup=0, repeats=speed["repeats"])
+    limit = sgemm_limit(run_spec["model"])
+    rows = [
+        *_ratio_rows(step, run_spec, samples, threads),
+        _rate_row(step, run_spec, samples, threads, limit),
+    ]
+    return Part("training", rows, {"Where a training step goes": profile_table(step)})
+
+
+def _peers(
+    step: Step, spec: Mapping[str, Any], padded_to: int, root: Path, folder: Path
+) -> dict[str, Callable[[], Any]]:
+    ids = [row.tolist() for row in step.store.rows(step.rows, spec["training"]["ceiling"])]
+    targets = torch.from_numpy(step.store.target_rows(step.rows))
+    table = pq.read_table(step.store.directory / "captions.parquet", columns=["caption"])
+    captions = table["caption"].take(step.rows).to_pylist()
+    ways: dict[str, Callable[[], Any]] = {}
+    for name, length in (("padded", padded_to), ("longest", None)):
+        bert = padded_bert_step(spec, ids, targets, padded_to=length, slice_rows=SLICE)
+        bert(WARM_ROWS)
+        ways[name] = bert
+    trainer = cached_contrast_trainer(
+        spec, captions, root / "tokenizer" / "vocab.txt", folder, slice_rows=SLICE
+    )
+    trainer(WARM_ROWS)
+    ways["trainer"] = trainer
+    return ways
+
+
+_PEERS = {
+    "padded": ("transformers BertModel, padded to {padded_to}", 3.5),
+    "longest": ("transformers BertModel, padded to the longest", 1.5),
+    "trainer": ("sentence-transformers trainer, cached InfoNCE", 1.3),
+}
+
+
+def _ratio_rows(
+    step: Step, spec: Mapping[str, Any], samples: Mapping[str, list[Sample]], threads: int
+) -> list[Row]:
+    tokens = sum(step.lengths)
+    readings = {name: rate(taken, tokens, threads) for name, taken in samples.items()}
+    rows = [
+        _row(
+            step,
+            spec,
+            readings["ours"],
+            name.format(padded_to=spec["training"]["ceiling"]),
+            readings[key],
+            bound,
+        )
+        for key, (name, bound) in _PEERS.items()
+    ]
+    if "compiled" in readings:
+        rows.append(
+            _row(step, spec, readings["compiled"], "ours without torch.compile", readings["ours"], None)
+        )
+    return rows
+
+
+def _row(
+    step: Step, spec: Mapping[str, Any], ours: Reading, name: str, peer: Reading, bound: float | None
+) -> Row:
+    compiled = bound is None
+    return Row(
+        what="Training step, layers by torch.compile" if compiled else "Training step",
+        size=_size(step, spec),
+        unit="real tokens/s",
+        ours=ours,
+        peer_name=name,
+        peer=peer,
+        goal=None if bound is None else Goal("ratio", bound),
+        note="`compute.compile: true`; other bits than without it" if compiled else _way(step, name),
+    )
+
+
+def _rate_row(
+    step: Step, spec: Mapping[str, Any], samples: Mapping[str, list[Sample]], threads: int, limit: Any
+) -> Row:
+    return Row(
+        what="Training step, products on real tokens",
+        size=_size(step, spec),
+        unit="GFLOP/s",
+        ours=rate(samples["ours"], step.flops / GIGA, threads),
+        limit=limit,
+        goal=Goal("fraction", 0.75),
+        note="padding, GELU, norms, softmax, clipping and Adam cost time and count no FLOP",
+    )
+
+
+def _size(step: Step, spec: Mapping[str, Any]) -> str:
+    model, tokens = spec["model"], sum(step.lengths)
+    return (
+        f"{model['layers']} x {model['width']}, {len(step.rows)} captions, {tokens} tokens "
+        f"({tokens / len(step.rows):.1f} on average, {max(step.lengths)} the longest)"
+    )
+
+
+def _way(step: Step, name: str) -> str:
+    ours = "ours: one loss over all captions" + (", gradient cache" if step.cached else "")
+    if "trainer" in name:
+        return f"{ours}; the peer: pairs of captions, sub-batches of {SLICE}"
+    return f"{ours}; the peer: gradients added up over slices of {SLICE}, a loss each"
