@@ -16,6 +16,7 @@ from captionlab.targets.rows import NormStatistics
 
 ROWS = 160
 TARGET_WIDTH = 16
+WIDTH, LAYERS, FFN, BATCH = 64, 2, 128, 32
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +47,32 @@ def bench_spec() -> dict:
             "consensus": {"rows": 600, "width": 12},
         },
         "chunk": "train-0", "suites": ["one", "two"], "targets": None,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def run_spec() -> dict:
+    """A run of a small encoder, as train_run takes it."""
+    return {
+        "run": {"stage": "screen", "recipe": "screen", "option": "relative-4", "seed": 5, "repeat": 0},
+        "model": {
+            "vocabulary": 30522, "width": WIDTH, "layers": LAYERS, "ffn": FFN, "target_width": TARGET_WIDTH,
+            "max_tokens": 8192, "norm": "post", "activation": "gelu", "init_std": 0.02,
+            "layer_norm_eps": 1e-12, "rope_base": 10000.0, "ntk_scale": 4.0, "pooling": "mean-then-head",
+        },
+        "option": {
+            "heads": 4, "position": "relative", "value_path": False, "key_phase": "none",
+            "record_norm": None, "lookup_loss": 0.0,
+        },
+        "lookup": {"layer": 1, "heads": [0], "birth": "tied"},
+        "training": {
+            "chunks": ["train-0"], "rows": None, "epochs": 1, "batch": BATCH, "warmup": 0,
+            "learning_rate": 1e-3, "floor": 1e-6, "clip": 1.0, "betas": [0.9, 0.999], "eps": 1e-8,
+            "temperature": 0.07, "mse_weight": 1.0, "mse_reduction": "sum", "ceiling": 48,
+            "micro_batch_tokens": "auto", "sub_batch_tokens": 4096, "state_every": 50,
+            "evaluate_at": [1.0], "keep_state": False, "mask_duplicates": False,
+        },
+        "compute": {"device": "cpu", "threads": 1, "autocast": None, "tf32": False},
     }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ _TASK = "STS16"
 
 
 @dataclass(frozen=True)
-class _Bench:
+class Bench:
     """One encoder, loaded by us and by sentence-transformers, and the pairs of each suite."""
 
     encoder: CaptionEncoder
@@ -58,11 +58,12 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
     pin_threads(threads)
     make_deterministic({**spec["run"]["compute"], "threads": threads})
     with tempfile.TemporaryDirectory() as folder:
-        bench = _bench(spec, root, Path(folder))
+        bench = prepare(spec, root, Path(folder))
         return Part("encoding", _rows(spec, bench, threads))
 
 
-def _bench(spec: Mapping[str, Any], root: Path, folder: Path) -> _Bench:
+def prepare(spec: Mapping[str, Any], root: Path, folder: Path) -> Bench:
+    """The encoder at its first weights, and the same as sentence-transformers loads it from an export in `folder`."""
     tokenizer = load_tokenizer(root / "tokenizer" / "vocab.txt")
     pieces, config = vocabulary(tokenizer), config_from_spec(spec["run"])
     encoder = build_encoder(config, pieces, spec["run"]["run"]["seed"]).eval().requires_grad_(False)
@@ -72,10 +73,10 @@ def _bench(spec: Mapping[str, Any], root: Path, folder: Path) -> _Bench:
     )
     suites = root / "suites"
     pairs = {suite: read_pairs(suites / f"{suite}.tsv") for suite in spec["suites"]}
-    return _Bench(encoder, tokenizer, peer, suites, pairs, spec["ceiling"])
+    return Bench(encoder, tokenizer, peer, suites, pairs, spec["ceiling"])
 
 
-def _rows(spec: Mapping[str, Any], bench: _Bench, threads: int) -> list[Row]:
+def _rows(spec: Mapping[str, Any], bench: Bench, threads: int) -> list[Row]:
     found: dict[str, Any] = {}
     ways: dict[str, Callable[[], Any]] = {
         "ours": lambda: found.update(ours=_ours(bench)),
@@ -84,7 +85,7 @@ def _rows(spec: Mapping[str, Any], bench: _Bench, threads: int) -> list[Row]:
     }
     few = {suite: pairs[:WARM_PAIRS] for suite, pairs in list(bench.pairs.items())[:1]}
     for _ in range(spec["speed"]["warmup"]):
-        warm = _Bench(bench.encoder, bench.tokenizer, bench.peer, bench.folder, few, bench.ceiling)
+        warm = Bench(bench.encoder, bench.tokenizer, bench.peer, bench.folder, few, bench.ceiling)
         _encoded_by_us(warm)
         _encoded_by_peer(warm)
         _scored_by_mteb(warm)
@@ -114,7 +115,7 @@ def _rows(spec: Mapping[str, Any], bench: _Bench, threads: int) -> list[Row]:
     return [*rows, _rate_row(spec, bench, samples["ours"], threads, size, limit)]
 
 
-def _ours(bench: _Bench) -> SuiteReadings:
+def _ours(bench: Bench) -> SuiteReadings:
     def encode(texts: Sequence[str], ceiling: int) -> tuple[NDArray[np.float32], int]:
         return encode_sentences(
             bench.encoder, bench.tokenizer, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
@@ -123,7 +124,7 @@ def _ours(bench: _Bench) -> SuiteReadings:
     return read_suites(encode, bench.folder, list(bench.pairs), bench.ceiling)
 
 
-def _encoded_by_us(bench: _Bench) -> None:
+def _encoded_by_us(bench: Bench) -> None:
     for pairs in bench.pairs.values():
         texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
         encode_sentences(
@@ -131,7 +132,7 @@ def _encoded_by_us(bench: _Bench) -> None:
         )
 
 
-def _encoded_by_peer(bench: _Bench) -> dict[str, float]:
+def _encoded_by_peer(bench: Bench) -> dict[str, float]:
     """Spearman by suite, from the vectors of each side as the peer's own evaluator asks for them."""
     scores = {}
     for suite, pairs in bench.pairs.items():
@@ -144,7 +145,7 @@ def _encoded_by_peer(bench: _Bench) -> dict[str, float]:
     return scores
 
 
-def _scored_by_mteb(bench: _Bench) -> dict[str, float]:
+def _scored_by_mteb(bench: Bench) -> dict[str, float]:
     """Spearman by suite as mteb.evaluate gives it for the same SentenceTransformer."""
     mteb = optional("mteb")
     scores = {}
@@ -163,7 +164,7 @@ def _scored_by_mteb(bench: _Bench) -> dict[str, float]:
     return scores
 
 
-def _agreements(bench: _Bench, found: Mapping[str, Any]) -> dict[str, float]:
+def _agreements(bench: Bench, found: Mapping[str, Any]) -> dict[str, float]:
     ours = {suite: float(entry["spearman"]) for suite, entry in found["ours"].entries.items()}
     return {
         name: max(abs(ours[suite] - found[key][suite]) for suite in ours)
@@ -172,7 +173,7 @@ def _agreements(bench: _Bench, found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _rate_row(
-    spec: Mapping[str, Any], bench: _Bench, samples: Any, threads: int, size: str, limit: Limit
+    spec: Mapping[str, Any], bench: Bench, samples: Any, threads: int, size: str, limit: Limit
 ) -> Row:
     """Products on the real tokens of distinct sentences, against what torch's products reach by themselves."""
     lengths = np.concatenate([_lengths(bench, pairs) for pairs in bench.pairs.values()]).astype(np.float64)
@@ -190,13 +191,13 @@ def _rate_row(
     )
 
 
-def _lengths(bench: _Bench, pairs: Sequence[Pair]) -> NDArray[np.int64]:
+def _lengths(bench: Bench, pairs: Sequence[Pair]) -> NDArray[np.int64]:
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
     lengths = [len(encoding.ids) for encoding in bench.tokenizer.encode_batch_fast(texts)]
     return np.minimum(np.array(lengths, dtype=np.int64), bench.ceiling)
 
 
-def _size(model: Mapping[str, Any], bench: _Bench) -> str:
+def _size(model: Mapping[str, Any], bench: Bench) -> str:
     total = 2 * sum(map(len, bench.pairs.values()))
     distinct = sum(
         len({text for pair in pairs for text in (pair.sentence1, pair.sentence2)})

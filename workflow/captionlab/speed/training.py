@@ -32,12 +32,13 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
     for way in ways.values():
         for _ in range(speed["warmup"]):
             way()
+    padded_to = max(speed["training"]["padded_to"], *step.lengths)
     with tempfile.TemporaryDirectory() as folder:
-        ways |= _peers(step, run_spec, speed["training"]["padded_to"], root, Path(folder))
+        ways |= _peers(step, run_spec, padded_to, root, Path(folder))
         samples = in_turn(ways, warmup=0, repeats=speed["repeats"])
     limit = sgemm_limit(run_spec["model"])
     rows = [
-        *_ratio_rows(step, run_spec, samples, threads),
+        *_ratio_rows(step, run_spec, padded_to, samples, threads),
         _rate_row(step, run_spec, samples, threads, limit),
     ]
     return Part("training", rows, {"Where a training step goes": profile_table(step)})
@@ -71,7 +72,7 @@ _PEERS = {
 
 
 def _ratio_rows(
-    step: Step, spec: Mapping[str, Any], samples: Mapping[str, list[Sample]], threads: int
+    step: Step, spec: Mapping[str, Any], padded_to: int, samples: Mapping[str, list[Sample]], threads: int
 ) -> list[Row]:
     tokens = sum(step.lengths)
     readings = {name: rate(taken, tokens, threads) for name, taken in samples.items()}
@@ -80,7 +81,7 @@ def _ratio_rows(
             step,
             spec,
             readings["ours"],
-            name.format(padded_to=spec["training"]["ceiling"]),
+            name.format(padded_to=padded_to),
             readings[key],
             bound,
         )

@@ -40,11 +40,11 @@ def padded_bert_step(
     *,
     padded_to: int | None,
     slice_rows: int,
-) -> Callable[..., None]:
+) -> Callable[..., float]:
     """A training step of BERT with our head and losses: rows in the order they come, padded to a length or (None)
     to the longest of their slice, gradients added up over slices; then clipping and torch's fused Adam.
 
-    The step takes the number of rows to use; all of them unless told.
+    The step takes the number of rows to use, all of them unless told, and gives the sum of its losses.
     """
     model, training = spec["model"], spec["training"]
     encoder = bert(model, spec["option"]["heads"])
@@ -57,8 +57,9 @@ def padded_bert_step(
     parameters = [*encoder.parameters(), *head.parameters()]
     optimizer = torch.optim.Adam(parameters, lr=1e-5, fused=True)
 
-    def step(rows: int | None = None) -> None:
+    def step(rows: int | None = None) -> float:
         optimizer.zero_grad()
+        total = 0.0
         for start in range(0, rows or len(ids), slice_rows):
             places = slice(start, min(start + slice_rows, rows or len(ids)))
             inputs, mask = _padded(ids[places], padded_to)
@@ -66,10 +67,13 @@ def padded_bert_step(
             weight = mask[..., None].float()
             vectors = head((hidden * weight).sum(1) / weight.sum(1))
             vectors = nn.functional.normalize(vectors, dim=-1)
-            contrast = info_nce(vectors, targets[places], training["temperature"])
-            (contrast + mean_squared_error(vectors, targets[places], "sum")).backward()  # type: ignore[no-untyped-call]
+            loss = info_nce(vectors, targets[places], training["temperature"])
+            loss = loss + mean_squared_error(vectors, targets[places], "sum")
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
         nn.utils.clip_grad_norm_(parameters, training["clip"])
         optimizer.step()
+        return total
 
     return step
 
