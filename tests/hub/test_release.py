@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -176,6 +179,15 @@ def test_a_release_is_read_without_training_anything(fresh):
     assert not {"train_run", "evaluate_run", "select_run"} & set(planned)
 
 
+def test_a_census_takes_in_a_release_once_it_is_there(fresh):
+    made = type(fresh)(fresh.folder, "workflow/campaigns/published.yaml", "results/published")
+    target = f"{made.root}/provenance/census.json"
+    rules = {"evaluate_release", "render_release"}
+    assert not rules & set(made.planned(target=target))
+    write_text(made.path("release/suites.json"), "{}")
+    assert rules <= set(made.planned(target=target))
+
+
 @pytest.mark.parametrize(
     ("readings", "more"),
     [
@@ -274,6 +286,32 @@ def test_the_engine_makes_the_release_s_table_from_a_hub(hub, fresh, repository,
     assert rows["equal loads"]["agrees"] == rows["capacity"]["agrees"] == "true"
     assert rows["max sentence difference of two loads"]["agrees"] == "true"
     assert made.planned(target=target) == {}
+    check_audit(made)
+
+
+def check_audit(made) -> None:
+    """The campaign's own runs are trained; its audit then covers the release, and names a damaged file of it."""
+    report = f"{made.root}/provenance/audit.md"
+    made.engine(report)
+    pinned = {row["path"]: row for row in read_json(made.path("provenance/census.json"))["artifacts"]}
+    assert pinned["release/geometry.json"]["rule"] == "evaluate_release"
+    assert "chunks/chunk-060/manifest.json" in pinned["release/geometry.json"]["parents"]
+    assert pinned["tables/release.csv"]["rule"] == "render_release"
+    path = made.path("release/geometry.json")
+    text = path.read_text()
+    path.write_text(text.replace('"self_cosine": 0.', '"self_cosine": 1.', 1))
+    words = ["audit_campaign", "--root", made.root, "--configfile", made.campaign, "--code", ""]
+    done = subprocess.run(
+        [sys.executable, "-m", "captionlab", *words],
+        cwd=made.folder,
+        env={**os.environ, "PYTHONPATH": str(made.folder / "workflow")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 20, done.stderr
+    assert [line for line in done.stdout.splitlines() if "release/geometry.json" in line]
+    assert "1 findings" in done.stderr
 
 
 @pytest.mark.slow

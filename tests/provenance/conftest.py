@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -191,9 +192,10 @@ def expected_artifacts(root: Path) -> list[dict]:
     return entries
 
 
-def census_of(root: Path, package: Path) -> None:
-    """Take the census of a results root, as the step does."""
-    spec = {"campaign": "toy", "tables": TABLES, "expected": expected_artifacts(root)}
+def census_of(root: Path, package: Path, release: dict | None = None, more: Sequence[dict] = ()) -> None:
+    """Take the census of a results root, as the step does; `release` is the spec of a published model's table."""
+    tables = TABLES if release is None else {**TABLES, "release": release}
+    spec = {"campaign": "toy", "tables": tables, "expected": [*expected_artifacts(root), *more]}
     steps = all_steps(package)
     covered = step_digests(steps, package).values()
     modules = {name: digest for one in covered for name, digest in one.items()}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from captionlab.campaign import Campaign, Paths, Run
+from captionlab.release_specs import RELEASE_FILES, RELEASE_TABLES, release_readings
 from captionlab.tables.figure_names import FIGURES, FORMS
 
 Row = dict[str, Any]
@@ -24,7 +25,10 @@ _HERE = Paths(".")
 
 
 def expected_artifacts(campaign: Campaign) -> list[Row]:
-    """Rows {"paths", "rule", "parents", "identity_from"?} of everything that the census pins."""
+    """Rows {"paths", "rule", "parents", "identity_from"?, "optional"?} of everything that the census pins.
+
+    Files of an optional row are made on demand only; the census pins those that are there.
+    """
     rows = [_row([_HERE.under("config.json")], "keep_config", [])]
     rows += _data(campaign)
     for run in campaign.runs:
@@ -37,7 +41,7 @@ def expected_artifacts(campaign: Campaign) -> list[Row]:
     compared += [_HERE.reference("suites.json", row.name) for row in campaign.references]
     rows.append(_row([_HERE.under("statistics/suites.json")], "resample_suites", compared))
     rows.append(_row([_HERE.under("mteb/index.json")], "write_mteb", compared))
-    return rows + _rendered(campaign, rows)
+    return rows + _rendered(campaign, rows) + _release(campaign)
 
 
 def _rendered(campaign: Campaign, made: Sequence[Row]) -> list[Row]:
@@ -122,6 +126,29 @@ def _references(campaign: Campaign) -> list[Row]:
         _row([_HERE.reference(name, row.name) for name in files], "evaluate_reference", parents)
         for row in campaign.references
     ]
+
+
+def _release(campaign: Campaign) -> list[Row]:
+    """The published model: optional, because an audit of one's own runs must not run the code that it may bring."""
+    needed = {
+        "suites": [
+            _HERE.suite("json", suite) for suite in (campaign.development_suite, *campaign.test_suites)
+        ],
+        "geometry": [
+            _HERE.chunk("manifest.json", campaign.config["evaluation"][part]["chunk"])
+            for part in ("development", "test")
+        ],
+        "serving": [_HERE.tokenizer("manifest.json")],
+    }
+    readings = release_readings(campaign)
+    if not readings:
+        return []
+    parents = [path for name in readings for path in needed[name]]
+    read = [_HERE.under(file) for name in readings for file in RELEASE_FILES[name]]
+    documents = [path for path in read if path.endswith(".json")]
+    tables = [_HERE.under(file) for file in RELEASE_TABLES]
+    rows = [_row(read, "evaluate_release", parents), _row(tables, "render_release", documents)]
+    return [{**row, "optional": True} for row in rows]
 
 
 def _row(paths: Sequence[str], rule: str, parents: Sequence[str], identity_from: str | None = None) -> Row:

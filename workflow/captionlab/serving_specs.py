@@ -15,13 +15,6 @@ EXPORTED = (
     *("sentence_bert_config.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json"),
     "vocab.txt",
 )
-# The readings of a published model, in table order, with their files.
-RELEASE_FILES = {
-    "suites": ("release/suites.json", "release/cosines.safetensors"),
-    "geometry": ("release/geometry.json",),
-    "serving": ("release/serving.json",),
-}
-RELEASE_SPARE_KEYS = ("card", "readings")
 CARD = ("README.md", ".eval_results/sentence-suites.yaml")
 
 
@@ -80,47 +73,6 @@ def publishing_spec(campaign: Campaign) -> str:
             "repository": serving.get("repository"),
             "private": serving.get("private", True),
             "places": [run.key for run in served_runs(campaign)],
-        }
-    )
-
-
-def release_readings(campaign: Campaign) -> tuple[str, ...]:
-    """What is read of the published model; none where config names no model."""
-    release = campaign.config.get("release")
-    if release is None:
-        return ()
-    asked = release.get("readings", RELEASE_FILES)
-    return tuple(name for name in RELEASE_FILES if name in asked)
-
-
-def release_spec(campaign: Campaign) -> str:
-    """The readings that config asks for of the published model that it names; what the others need is left out."""
-    config, evaluation = campaign.config, campaign.config["evaluation"]
-    release = {key: value for key, value in config["release"].items() if key not in RELEASE_SPARE_KEYS}
-    readings = release_readings(campaign)
-    spec = {"release": release, "readings": list(readings), "compute": config["compute"]}
-    if "suites" in readings:
-        spec |= {
-            "ceiling": evaluation["ceiling"],
-            "suites": [campaign.development_suite, *campaign.test_suites],
-        }
-    if "geometry" in readings:
-        spec |= {
-            "caption_ceiling": config["training"]["ceiling"],
-            "geometry": {key: evaluation[key] for key in ("development", "test", "allow_fewer", "seed")},
-        }
-    return canonical_json(spec)
-
-
-def release_table_spec(campaign: Campaign) -> str:
-    """The release's table: rows, and the row of the card they are held against."""
-    return canonical_json(
-        {
-            "campaign": campaign.name,
-            "suites": list(campaign.test_suites),
-            "development_suite": campaign.development_suite,
-            "card": campaign.config["release"].get("card"),
-            "readings": list(release_readings(campaign)),
         }
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 from captionlab.campaign import Campaign
 from captionlab.files import canonical_json
 from captionlab.meaning import option_switches, recipe_steps, rows_of_chunk
+from captionlab.release_specs import release_readings, release_table_spec
 from captionlab.specs import Spec, keeps_state, model_sizes
 
 # Lengths that a plan assumes where no manifest tells them: a mix of short, long and original captions; a suite's
@@ -59,12 +60,20 @@ def plan_spec(campaign: Campaign) -> str:
 
 def census_spec(campaign: Campaign) -> str:
     """Whose artifacts are pinned, and how its tables are laid out, for those who make them again."""
-    return canonical_json({"campaign": campaign.name, "tables": json.loads(table_spec(campaign))})
+    return canonical_json({"campaign": campaign.name, "tables": _all_tables(campaign)})
 
 
 def audit_spec(campaign: Campaign) -> str:
     """What the audit needs to render every table again."""
-    return canonical_json({"tables": json.loads(table_spec(campaign))})
+    return canonical_json({"tables": _all_tables(campaign)})
+
+
+def _all_tables(campaign: Campaign) -> Spec:
+    """The spec of the tables, with that of a published model's where config names one."""
+    spec: Spec = json.loads(table_spec(campaign))
+    if release_readings(campaign):
+        spec["release"] = json.loads(release_table_spec(campaign))
+    return spec
 
 
 def table_spec(campaign: Campaign) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 CODE = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(CODE))
 
-from captionlab import checkout, specs, table_specs
+from captionlab import checkout, release_specs, specs, table_specs
 from captionlab.__main__ import step_names
 from captionlab.config import load_campaign
 from captionlab.errors import CaptionlabError
@@ -99,6 +99,12 @@ def lost(table):
     if not Path(table).exists():
         return []
     return [path for path in results(None) if not Path(path).exists()]
+
+
+def made_of_release(wildcards):
+    """The published model's files once any is there; the census pins them, but has no model fetched for it."""
+    files = [PATHS.under(file) for file in release_specs.release_artifacts(CAMPAIGN)]
+    return files if any(Path(file).exists() for file in files) else []
 
 
 # How jobs are asked for on a cluster. It is left out of CAMPAIGN.config: where a job ran decides no result.

@@ -36,6 +36,7 @@ rule list_artifacts:
 
 rule take_census:
     input:
+        release=made_of_release,
         tables=TABLES,
         mteb=rules.write_mteb.output,
         expected=rules.list_artifacts.output,

@@ -1,5 +1,5 @@
 # A published model at its pinned revision, read as our own models are: nothing is trained.
-READINGS = serving_specs.release_readings(CAMPAIGN)
+READINGS = release_specs.release_readings(CAMPAIGN)
 
 
 rule evaluate_release:
@@ -19,7 +19,7 @@ rule evaluate_release:
         [
             PATHS.under(file)
             for name in READINGS
-            for file in serving_specs.RELEASE_FILES[name]
+            for file in release_specs.RELEASE_FILES[name]
         ],
     log:
         PATHS.log("evaluate_release"),
@@ -33,7 +33,7 @@ rule evaluate_release:
         tokenizer=PATHS.under("tokenizer"),
         suites=PATHS.under("suites"),
         chunks=PATHS.under("chunks"),
-        spec=serving_specs.release_spec(CAMPAIGN),
+        spec=release_specs.release_spec(CAMPAIGN),
         code=FINGERPRINTS["evaluate_release"],
         environment=ENVIRONMENT,
     shell:
@@ -46,8 +46,7 @@ rule render_release:
     input:
         [PATHS.under(f"release/{name}.json") for name in READINGS],
     output:
-        PATHS.under("tables/release.md"),
-        PATHS.under("tables/release.csv"),
+        [PATHS.under(file) for file in release_specs.RELEASE_TABLES],
     log:
         PATHS.log("render_release"),
     benchmark:
@@ -56,7 +55,7 @@ rule render_release:
         **requested("render_release"),
     params:
         root=PATHS.root,
-        spec=serving_specs.release_table_spec(CAMPAIGN),
+        spec=release_specs.release_table_spec(CAMPAIGN),
         code=FINGERPRINTS["render_release"],
     shell:
         "python -m captionlab render_release --spec {params.spec:q} --code {params.code}"

@@ -59,9 +59,9 @@ def take_census(
 ) -> dict[str, Any]:
     """Pin everything below `root`, ready to be written as JSON.
 
-    `spec` is {"campaign", "tables"?, "expected": [{"path" or "paths", "rule", "parents", "identity_from"?}]}; a path
-    may be a folder. Files that nobody declared are found and pinned too, without a rule.
-    Raises MissingFileError naming the first expected file that is absent, and how many are.
+    `spec` is {"campaign", "tables"?, "expected": [{"path" or "paths", "rule", "parents", "identity_from"?,
+    "optional"?}]}; a path may be a folder. Files that nobody declared are found and pinned too, without a rule.
+    Raises MissingFileError naming the first expected file that is absent and not optional, and how many are.
     """
     declared = _declared(root, spec)
     paths = sorted(set(declared) | set(pinned_files(root)))
@@ -149,7 +149,10 @@ def _declared(root: Path, spec: Mapping[str, Any]) -> dict[str, Mapping[str, Any
     declared: dict[str, Mapping[str, Any]] = {}
     try:
         entries = [
-            (path, entry) for entry in spec["expected"] for path in entry.get("paths") or [entry["path"]]
+            (path, entry)
+            for entry in spec["expected"]
+            for path in entry.get("paths") or [entry["path"]]
+            if not entry.get("optional") or (root / path).exists()
         ]
         for path, entry in entries:
             files = _files_at(root, path)

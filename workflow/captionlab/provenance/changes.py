@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from captionlab import specs, table_specs
+from captionlab import release_specs, specs, table_specs
 from captionlab.campaign import Campaign
 from captionlab.errors import CaptionlabError
 from captionlab.files import parse_spec, read_json, sha256_file, versions
@@ -39,6 +39,8 @@ _SPECS: Mapping[str, Callable[[Campaign, Mapping[str, Any]], str]] = {
     "evaluate_reference": lambda campaign, old: specs.reference_spec(campaign, old["reference"]["name"]),
     "resample_suites": lambda campaign, _: specs.resampling_spec(campaign),
     "select_run": lambda campaign, old: specs.selection_spec(campaign, old["stage"]),
+    "evaluate_release": lambda campaign, _: release_specs.release_spec(campaign),
+    "render_release": lambda campaign, _: release_specs.release_table_spec(campaign),
     "render_final": lambda campaign, _: table_specs.table_spec(campaign),
     "take_census": lambda campaign, _: table_specs.census_spec(campaign),
     "audit_campaign": lambda campaign, _: table_specs.audit_spec(campaign),

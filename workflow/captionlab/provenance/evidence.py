@@ -13,7 +13,7 @@ from captionlab.provenance.kinds import kind
 
 # Sorted by weight: a run of the audit ends with the lowest number that applies.
 EXIT_CODES = {"data": 20, "table": 21, "missing": 22, "code": 23}
-_DOCUMENTS = frozenset({"runs", "chunks", "suites", "teachers", "evaluation", "selection"})
+_DOCUMENTS = frozenset({"runs", "chunks", "suites", "teachers", "evaluation", "release", "selection"})
 
 
 @dataclass(frozen=True, order=True)

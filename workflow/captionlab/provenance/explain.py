@@ -21,6 +21,7 @@ from captionlab.tables.plan import plan_from_spec
 
 _ORDER = (
     "evaluation",
+    "release",
     "development",
     "weights",
     "run",

@@ -27,6 +27,7 @@ _BY_FOLDER = {
     "runs": "run",
     "state": "state",
     "evaluation": "evaluation",
+    "release": "release",
     "selection": "selection",
     "statistics": "statistics",
     "export": "export",
@@ -40,7 +41,12 @@ _BY_FOLDER = {
 }
 
 
-_STEP_BY_FOLDER = {"runs": "train_run", "evaluation": "evaluate_run", "selection": "select_run"}
+_STEP_BY_FOLDER = {
+    "runs": "train_run",
+    "evaluation": "evaluate_run",
+    "release": "evaluate_release",
+    "selection": "select_run",
+}
 
 
 def recording_step(path: str) -> str | None:

@@ -34,7 +34,7 @@ def links_of(path: str, document: Any) -> list[Link]:
         found += _development_links(path, document)
     elif parts[0] == "suites":
         found += _text(path, "sha256", document.get("sha256"), path.removesuffix(".json") + ".tsv", "sha256")
-    elif parts[0] == "evaluation":
+    elif parts[0] in ("evaluation", "release"):
         found += _evaluation_links(path, document)
     elif parts[0] == "teachers":
         captions = f"chunks/{document.get('chunk')}/captions.parquet"

@@ -78,7 +78,9 @@ def _hash(root: Path, paths: list[str], cache: Path | None) -> dict[Path, str]:
 
 
 def _is_record(path: str) -> bool:
-    return path.split("/")[0] in ("runs", "evaluation", "selection") and not path.endswith("rng.json")
+    return path.split("/")[0] in ("runs", "evaluation", "release", "selection") and not path.endswith(
+        "rng.json"
+    )
 
 
 def _has(document: Any, key: str) -> bool:

@@ -13,13 +13,15 @@ from typing import Any
 from captionlab.files import canonical_json
 from captionlab.provenance.checks import differing_lines
 from captionlab.provenance.evidence import Evidence, Finding
-from captionlab.steps import render_claims, render_final, render_runs, render_screen
+from captionlab.serving.release_table import release
+from captionlab.steps import render_claims, render_final, render_release, render_runs, render_screen
 from captionlab.tables.artifacts import Artifacts
 from captionlab.tables.cells import Frame
 from captionlab.tables.final import all_frames, document
 from captionlab.tables.plan import plan_from_spec
 
 FINAL = "tables/final.md"
+RELEASE = "tables/release.md"
 _RENDERERS = {
     FINAL: render_final,
     "tables/screen.md": render_screen,
@@ -43,8 +45,9 @@ class TracedCell:
 def check_tables(evidence: Evidence, spec: Mapping[str, Any]) -> tuple[TracedCell, ...]:
     """Render final.md and every other document of tables again; one that differs is a finding naming its cells.
 
+    The spec is final.md's; `release` in it is that of a published model's table, where the campaign has one.
     Nothing is rendered from altered or missing data: those findings come first, and a note says so.
-    Returns every cell of final.md's tables that has a source.
+    Returns every cell with a source of final.md's tables and of the published model's.
     """
     wrong = [finding.path for finding in evidence.findings if finding.sort in ("data", "missing")]
     if any(not path.startswith(("tables/", "figures/")) for path in wrong):
@@ -54,9 +57,14 @@ def check_tables(evidence: Evidence, spec: Mapping[str, Any]) -> tuple[TracedCel
         for path, renderer in _RENDERERS.items():
             if path == FINAL or path in evidence.digests:
                 _render(renderer, spec, evidence.root, Path(folder, path))
+        if has_release := "release" in spec and RELEASE in evidence.digests:
+            _render(render_release, spec["release"], evidence.root, Path(folder, RELEASE))
         for made in sorted(Path(folder, "tables").iterdir()):
             _check_text(evidence, f"tables/{made.name}", made.read_text(encoding="utf-8"))
-    frames = all_frames(document(plan_from_spec(spec), Artifacts(evidence.root)))
+    artifacts = Artifacts(evidence.root)
+    frames = list(all_frames(document(plan_from_spec(spec), artifacts)))
+    if has_release:
+        frames.append(release(artifacts, spec["release"]))
     return tuple(cell for frame in frames for cell in traced_cells(frame))
 
 
@@ -88,6 +96,8 @@ def row_label(frame: Frame, cells: tuple[Any, ...]) -> str:
         tail = tail.replace(" (repeat ", ".repeat-").removesuffix(")")
         sample = f"/{values['sample']}" if values.get("sample") else ""
         return f"{values['recipe']}/{values['option']}{tail}{sample}"
+    if {"part", "reading"} <= set(values):
+        return f"{values['part']}/{values['reading']}"
     return str(next(iter(values.values()), ""))
 
 

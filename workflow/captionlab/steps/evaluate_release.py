@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from captionlab.evaluation.captions import open_chunks, read_samples
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS
 from captionlab.evaluation.results import write_cosines
 from captionlab.evaluation.suites import read_suites
 from captionlab.files import parse_spec, read_json, versions, write_json
@@ -23,7 +24,7 @@ from captionlab.serving.release_checks import check_release
 from captionlab.training.devices import check_compute, claimed_device, make_deterministic
 from captionlab.training.progress import say
 
-SUB_BATCH_TOKENS = 4096
+READINGS = ("suites", "geometry", "serving")
 PACKAGES = ("captionlab", "torch", "numpy", "tokenizers", "transformers", "safetensors", "huggingface_hub")
 _DAY = 86_400.0
 
@@ -80,8 +81,14 @@ def _read(args: argparse.Namespace, spec: dict[str, Any], release: Release, devi
         pinned = read_json(args.tokenizer / "manifest.json")["tokenizer_sha256"]
         compute = {**spec["compute"], "device": str(device)}
         found["serving"] = check_release(release, encoder, args.tokenizer, pinned, compute, args.python, work)
-    for name, document in found.items():
-        write_json(args.output / f"{name}.json", {**origin, **document})
+    for name in READINGS:
+        if name in found:
+            write_json(args.output / f"{name}.json", {**origin, **found[name]})
+        else:
+            # An earlier config's reading would be of another spec, perhaps of another commit.
+            (args.output / f"{name}.json").unlink(missing_ok=True)
+    if "suites" not in found:
+        (args.output / "cosines.safetensors").unlink(missing_ok=True)
     say(f"release: {model['repo']}@{model['revision']}")
 
 

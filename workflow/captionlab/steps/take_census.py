@@ -9,7 +9,8 @@ from captionlab.provenance.fingerprint import all_steps, fingerprints, step_dige
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--spec` {"campaign", "tables", "expected": [{"path" or "paths", "rule", "parents", "identity_from"?}]}.
+    """`--spec` {"campaign", "tables", "expected": [{"path" or "paths", "rule", "parents", "identity_from"?,
+    "optional"?}]}.
 
     Paths are below the root. Where the list is too long for a command line, `--expected` is a JSON file of it.
     """
