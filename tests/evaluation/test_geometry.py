@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from captionlab.errors import CaptionlabError
 from captionlab.evaluation.geometry import (
     participation_rank,
+    rank_and_shares,
     self_cosine,
     teacher_cosine,
     variance_shares,
@@ -33,6 +34,19 @@ def test_variance_shares_by_hand_and_against_the_rank():
     assert shares.sum() == pytest.approx(1, abs=1e-8)
     assert (np.diff(shares) <= 0).all()
     assert 1 / (shares**2).sum() == pytest.approx(participation_rank(x), rel=1e-7)
+
+
+@pytest.mark.parametrize(("rows", "width"), [(400, 24), (24, 400), (300, 130)])
+def test_rank_and_shares_together_are_those_apart(rows, width):
+    x = np.random.default_rng(rows).normal(size=(rows, width)) + 5
+    assert rank_and_shares(x) == (participation_rank(x), variance_shares(x))
+
+
+def test_a_covariance_of_several_blocks_is_the_whole_product_bit_for_bit():
+    x = np.random.default_rng(1).normal(size=(300, 130))
+    centred = x - x.mean(axis=0)
+    whole = np.einsum("ki,kj->ij", centred, centred)
+    assert participation_rank(x) == np.trace(whole) ** 2 / (whole * whole).sum()
 
 
 @pytest.mark.parametrize(("rows", "width"), [(400, 24), (24, 400), (50, 50)])

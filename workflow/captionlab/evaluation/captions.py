@@ -13,7 +13,7 @@ from captionlab.chunks.manifest import MANIFEST_JSON
 from captionlab.chunks.store import ChunkStore, open_chunk
 from captionlab.errors import CaptionlabError
 from captionlab.evaluation.encode import encode_rows
-from captionlab.evaluation.geometry import participation_rank, self_cosine, teacher_cosine, variance_shares
+from captionlab.evaluation.geometry import rank_and_shares, self_cosine, teacher_cosine
 from captionlab.evaluation.sampling import sample_rows
 from captionlab.files import sha256_bytes, sha256_file
 from captionlab.rotary.encoder import CaptionEncoder
@@ -77,12 +77,13 @@ def read_geometry(
             f"targets of chunk {sample.chunk} are {targets.shape[1]} wide, the encoder's vectors {vectors.shape[1]}: "
             "set targets.width to one of them"
         )
+    rank, shares = rank_and_shares(vectors)
     return {
         **facts,
         "teacher_cosine": teacher_cosine(vectors, targets),
-        "participation_rank": participation_rank(vectors),
+        "participation_rank": rank,
         "self_cosine": self_cosine(vectors),
-        "variance_shares": variance_shares(vectors),
+        "variance_shares": shares,
     }
 
 

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from captionlab.errors import CaptionlabError
 from captionlab.evaluation.spearman import FloatArray, cosine_rows
 
+_BLOCK_COLUMNS = 64
+
 
 def participation_rank(x: NDArray[Any]) -> float:
     """tr(C)^2 / tr(C^2) of the centred covariance C of `x` [n, d]: how many directions share the variance.
@@ -17,9 +19,7 @@ def participation_rank(x: NDArray[Any]) -> float:
     The product is summed by einsum, not BLAS, whose bits depend on its thread count.
     Raises CaptionlabError for fewer than two rows or rows that are all equal.
     """
-    matrix = _covariance(x)
-    total = float(np.trace(matrix))
-    return total * total / float((matrix * matrix).sum())
+    return _participation(_covariance(x))
 
 
 def variance_shares(x: NDArray[Any]) -> list[float]:
@@ -28,9 +28,13 @@ def variance_shares(x: NDArray[Any]) -> list[float]:
     Rounded to ten decimals, below which they depend on the machine's linear algebra.
     Raises CaptionlabError as `participation_rank` does.
     """
+    return _shares(_covariance(x))
+
+
+def rank_and_shares(x: NDArray[Any]) -> tuple[float, list[float]]:
+    """`participation_rank` and `variance_shares` of `x` [n, d] from one covariance, which is most of their cost."""
     matrix = _covariance(x)
-    values = np.linalg.eigvalsh(matrix / np.trace(matrix))[::-1]
-    return [max(0.0, round(float(value), 10)) for value in values]
+    return _participation(matrix), _shares(matrix)
 
 
 def self_cosine(x: NDArray[Any]) -> float:
@@ -72,8 +76,24 @@ def _covariance(x: NDArray[Any]) -> FloatArray:
     centred = rows - rows.mean(axis=0)
     if len(rows) < rows.shape[1]:
         centred = np.ascontiguousarray(centred.T)
-    matrix: FloatArray = np.einsum("ki,kj->ij", centred, centred)
+    columns = centred.shape[1]
+    matrix = np.empty((columns, columns))
+    # Only blocks on and above the diagonal: their transposes hold the same sums in the same order.
+    for start in range(0, columns, _BLOCK_COLUMNS):
+        block = slice(start, start + _BLOCK_COLUMNS)
+        matrix[block, start:] = np.einsum("ki,kj->ij", centred[:, block], centred[:, start:])
+        matrix[start:, block] = matrix[block, start:].T
     return matrix
+
+
+def _participation(matrix: FloatArray) -> float:
+    total = float(np.trace(matrix))
+    return total * total / float((matrix * matrix).sum())
+
+
+def _shares(matrix: FloatArray) -> list[float]:
+    values = np.linalg.eigvalsh(matrix / np.trace(matrix))[::-1]
+    return [max(0.0, round(float(value), 10)) for value in values]
 
 
 def _rows(x: NDArray[Any]) -> FloatArray:
