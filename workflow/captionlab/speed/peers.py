@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from captionlab.errors import CaptionlabError
@@ -55,3 +57,14 @@ def sentence_bert(
     pooling = modules.Pooling(shape.width, pooling_mode="mean")
     sentence_transformers = optional("sentence_transformers")
     return sentence_transformers.SentenceTransformer(modules=[body, pooling], device="cpu")
+
+
+def pairwise_cosines(one: NDArray[np.float32], two: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosine [n] of row i of `one` with row i of `two`, as sentence-transformers takes it."""
+    similar = optional("sentence_transformers.util").pairwise_cos_sim(one, two)
+    return np.asarray(similar.numpy())
+
+
+def similarity_matrix(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosines [n, n] of all pairs of rows, as sentence-transformers takes them."""
+    return np.asarray(optional("sentence_transformers.util").cos_sim(vectors, vectors).numpy())
