@@ -15,6 +15,8 @@ from captionlab.evaluation.spearman import FloatArray
 
 IntArray = NDArray[np.int64]
 _BLOCK = 32
+# Multiplicities of one block; suites of up to 32,768 pairs, which are all there are, keep whole blocks.
+_BLOCK_VALUES = _BLOCK * 32_768
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ def bootstrap_spearman(
     gold_plan = rank_plan(gold)
     plans = [rank_plan(row) for row in scores]
     drawn = np.empty((len(scores), resamples))
-    for start in range(0, resamples, _BLOCK):
-        stop = min(start + _BLOCK, resamples)
+    block = max(1, min(_BLOCK, _BLOCK_VALUES // len(clusters)))
+    for start in range(0, resamples, block):
+        stop = min(start + block, resamples)
         weights = _cluster_weights(generator, count, stop - start)[clusters]
         drawn[:, start:stop] = _block(gold_plan, plans, weights)
     return drawn
