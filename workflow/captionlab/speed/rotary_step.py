@@ -16,6 +16,7 @@ from captionlab.rotary.task import encoder_task
 from captionlab.training import adam
 from captionlab.training.devices import make_deterministic
 from captionlab.training.loop import Run, take_step
+from captionlab.training.memory import keep_freed_memory
 from captionlab.training.order import rows_of_step
 from captionlab.training.plan import plan_run
 
@@ -46,6 +47,7 @@ def prepare_step(spec: Mapping[str, Any], root: Path, threads: int, *, compiled:
     Settings of torch are those of a run. compiled: with torch.compile on each layer.
     """
     make_deterministic({**spec["compute"], "threads": threads})
+    keep_freed_memory()
     training, seed = spec["training"], spec["run"]["seed"]
     store = open_chunk(root / "chunks" / training["chunks"][0], verify=False)
     plan = plan_run(training, seed, [len(store)])

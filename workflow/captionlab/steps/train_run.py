@@ -11,6 +11,7 @@ from captionlab.errors import ConfigError
 from captionlab.files import parse_spec, read_json, sha256_file
 from captionlab.rotary.task import SPEC_KEYS, Sources, prepare_study
 from captionlab.training.devices import check_compute, claimed_device, describe, make_deterministic
+from captionlab.training.memory import keep_freed_memory
 from captionlab.training.plan import check_spec
 from captionlab.training.progress import say
 from captionlab.training.run import Job, Study, execute
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> None:
     job = Job(spec, args.code, _inputs(spec, sources), args.output, args.state)
     check_compute(spec["compute"])
     make_deterministic(spec["compute"])
+    keep_freed_memory()
 
     @contextmanager
     def prepare() -> Iterator[Study]:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What a sub-batch costs by itself, in padded tokens: a dense embedding gradient and many small operations on a
-# CPU; on a CUDA device kernel launches, during which it could do thousands of tokens.
-CPU_OVERHEAD = 64
+# What a sub-batch costs by itself, in padded tokens: many small operations and another sum into every gradient
+# on a CPU (measured best between 16 and 32 at 12 x 512 and between 24 and 64 at 2 x 256); on a CUDA device kernel
+# launches, during which it could do thousands of tokens.
+CPU_OVERHEAD = 24
 CUDA_OVERHEAD = 8192
 
 
