@@ -74,7 +74,7 @@ def test_padding_changes_nothing_but_time_in_the_peer_s_step(run_spec):
 
 def test_a_peer_that_is_not_installed_is_named_with_the_extra():
     with pytest.raises(CaptionlabError, match=r"no_such_peer is not installed.*\[bench\]"):
-        peers.optional("no_such_peer")
+        peers.require("json", "no_such_peer")
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from captionlab.rotary.options import option_from_mapping
 from captionlab.serving.export import model_tensors, write_model
 from captionlab.sources.pairs import Pair, read_pairs
 from captionlab.speed.limits import GIGA, sgemm_limit
-from captionlab.speed.peers import optional
+from captionlab.speed.peers import require
 from captionlab.speed.rows import Goal, Limit, Part, Row
 from captionlab.speed.timing import in_turn, pin_threads, rate
 from captionlab.training.devices import make_deterministic
@@ -54,7 +54,7 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
     """
     # Before mteb is imported: it reads them then.
     os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
-    optional("mteb")
+    require("sentence_transformers", "mteb")
     pin_threads(threads)
     make_deterministic({**spec["run"]["compute"], "threads": threads})
     with tempfile.TemporaryDirectory() as folder:
@@ -64,13 +64,13 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
 
 def prepare(spec: Mapping[str, Any], root: Path, folder: Path) -> Bench:
     """The encoder at its first weights, and the same as sentence-transformers loads it from an export in `folder`."""
+    from sentence_transformers import SentenceTransformer
+
     tokenizer = load_tokenizer(root / "tokenizer" / "vocab.txt")
     pieces, config = vocabulary(tokenizer), config_from_spec(spec["run"])
     encoder = build_encoder(config, pieces, spec["run"]["run"]["seed"]).eval().requires_grad_(False)
     write_model(folder, model_tensors(encoder.state_dict(), folder), config, pieces, spec["ceiling"])
-    peer = optional("sentence_transformers").SentenceTransformer(
-        str(folder), device="cpu", trust_remote_code=True
-    )
+    peer = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     suites = root / "suites"
     pairs = {suite: read_pairs(suites / f"{suite}.tsv") for suite in spec["suites"]}
     return Bench(encoder, tokenizer, peer, suites, pairs, spec["ceiling"])
@@ -147,7 +147,8 @@ def _encoded_by_peer(bench: Bench) -> dict[str, float]:
 
 def _scored_by_mteb(bench: Bench) -> dict[str, float]:
     """Spearman by suite as mteb.evaluate gives it for the same SentenceTransformer."""
-    mteb = optional("mteb")
+    import mteb
+
     scores = {}
     for suite, pairs in bench.pairs.items():
         task = mteb.get_task(_TASK)
@@ -158,7 +159,7 @@ def _scored_by_mteb(bench: Bench) -> dict[str, float]:
         }
         task.dataset = {"test": Dataset.from_dict(columns)}
         task.data_loaded = True
-        options = {"batch_size": PEER_BATCH, "show_progress_bar": False}
+        options: Any = {"batch_size": PEER_BATCH, "show_progress_bar": False}
         result = mteb.evaluate(bench.peer, task, cache=None, show_progress_bar=False, encode_kwargs=options)
         scores[suite] = float(result[0].scores["test"][0]["cosine_spearman"])
     return scores

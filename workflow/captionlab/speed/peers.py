@@ -1,6 +1,6 @@
 """The peers, as their users build them, from what a campaign has: its vocabulary and its teachers' weights."""
 
-import importlib
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,13 @@ from captionlab.errors import CaptionlabError
 from captionlab.targets.bert import BertConfig as Shape
 
 
-def optional(module: str) -> Any:
-    """A module of the optional extra `bench`; raises CaptionlabError, naming the extra, where it is absent."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise CaptionlabError(
-            f"{module} is not installed and the benchmark measures it as a peer: run `pip install -e '.[bench]'`"
-        ) from None
+def require(*packages: str) -> None:
+    """Refuse to measure without packages of the optional extra `bench`; raises CaptionlabError, naming both."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise CaptionlabError(
+                f"{package} is not installed and the benchmark measures it as a peer: run `pip install -e '.[bench]'`"
+            )
 
 
 def fast_bert_tokenizer(vocabulary: Path) -> Any:
@@ -52,19 +51,27 @@ def sentence_bert(
     model.load_state_dict({name: state[name] for name in wanted if name in state})
     model.save_pretrained(folder)
     fast_bert_tokenizer(vocabulary).save_pretrained(folder)
-    modules = optional("sentence_transformers.sentence_transformer.modules")
-    body = modules.Transformer(str(folder), max_seq_length=ceiling)
-    pooling = modules.Pooling(shape.width, pooling_mode="mean")
-    sentence_transformers = optional("sentence_transformers")
-    return sentence_transformers.SentenceTransformer(modules=[body, pooling], device="cpu")
+    require("sentence_transformers")
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    body = Transformer(str(folder), max_seq_length=ceiling)
+    pooling = Pooling(shape.width, pooling_mode="mean")
+    return SentenceTransformer(modules=[body, pooling], device="cpu")
 
 
 def pairwise_cosines(one: NDArray[np.float32], two: NDArray[np.float32]) -> NDArray[np.float32]:
     """Cosine [n] of row i of `one` with row i of `two`, as sentence-transformers takes it."""
-    similar = optional("sentence_transformers.util").pairwise_cos_sim(one, two)
+    require("sentence_transformers")
+    from sentence_transformers.util import pairwise_cos_sim
+
+    similar = pairwise_cos_sim(one, two)
     return np.asarray(similar.numpy())
 
 
 def similarity_matrix(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Cosines [n, n] of all pairs of rows, as sentence-transformers takes them."""
-    return np.asarray(optional("sentence_transformers.util").cos_sim(vectors, vectors).numpy())
+    require("sentence_transformers")
+    from sentence_transformers.util import cos_sim
+
+    return np.asarray(cos_sim(vectors, vectors).numpy())

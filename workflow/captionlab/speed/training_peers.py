@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import BertConfig as PeerConfig
 from transformers import BertModel
 
-from captionlab.speed.peers import optional, sentence_bert
+from captionlab.speed.peers import require, sentence_bert
 from captionlab.targets.bert import BertConfig
 from captionlab.training.losses import info_nce, mean_squared_error
 
@@ -86,15 +86,16 @@ def cached_contrast_trainer(
 
     The step takes the number of captions to use; all of them unless told.
     """
-    optional("accelerate")
-    peer = optional("sentence_transformers")
-    losses = optional("sentence_transformers.sentence_transformer.losses")
+    require("sentence_transformers", "accelerate")
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+    from sentence_transformers.sentence_transformer.losses import CachedMultipleNegativesRankingLoss
+
     model = _sentence_model(spec, vocabulary_file, folder / "bert")
-    loss = losses.CachedMultipleNegativesRankingLoss(model, mini_batch_size=slice_rows)
+    loss = CachedMultipleNegativesRankingLoss(model, mini_batch_size=slice_rows)
 
     def trainer(rows: int) -> Any:
         half = rows // 2
-        arguments = peer.SentenceTransformerTrainingArguments(
+        arguments = SentenceTransformerTrainingArguments(
             output_dir=str(folder / "trainer"),
             per_device_train_batch_size=half,
             max_steps=1,
@@ -108,7 +109,7 @@ def cached_contrast_trainer(
             disable_tqdm=True,
         )
         pairs = Dataset.from_dict({"anchor": captions[:half], "positive": captions[half : 2 * half]})
-        return peer.SentenceTransformerTrainer(model=model, args=arguments, train_dataset=pairs, loss=loss)
+        return SentenceTransformerTrainer(model=model, args=arguments, train_dataset=pairs, loss=loss)
 
     whole = trainer(len(captions))
 
