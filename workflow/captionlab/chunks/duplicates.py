@@ -71,12 +71,6 @@ def read_captions(path: Path) -> Iterator[str]:
             yield from batch.column(0).to_pylist()
 
 
-def digests(texts: Iterable[str]) -> Digests:
-    """64-bit digests, uint64 [n]."""
-    held = [hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(held), dtype="<u8")
-
-
 def count_chunks(folders: Mapping[str, Path]) -> dict[str, Any]:
     """Duplicates inside each chunk and across chunks, of captions as they stand and normalised.
 
@@ -87,8 +81,7 @@ def count_chunks(folders: Mapping[str, Path]) -> dict[str, Any]:
     normalised: dict[str, Digests] = {}
     chunks: dict[str, dict[str, int]] = {}
     for name, folder in folders.items():
-        captions = list(read_captions(folder / "captions.parquet"))
-        raw, plain = digests(captions), digests(normalise(caption) for caption in captions)
+        raw, plain = _both_digests(read_captions(folder / "captions.parquet"))
         exact[name], normalised[name] = np.unique(raw), np.unique(plain)
         inside = {"exact": len(raw) - len(exact[name]), "normalised": len(plain) - len(normalised[name])}
         chunks[name] = {"rows": len(raw), **inside}
@@ -126,6 +119,19 @@ def count_near(
             if name not in near and jaccard(parts, held[name]) >= rule.threshold:
                 near.add(name)
     return {suite: _suite_counts(part, equal, near | equal) for suite, part in suites.items()}
+
+
+def _both_digests(captions: Iterable[str]) -> tuple[Digests, Digests]:
+    """Digests of the captions and of their normalised forms, of which memory holds 8 bytes each and no text."""
+    raw, plain = bytearray(), bytearray()
+    for caption in captions:
+        raw += _digest(caption)
+        plain += _digest(normalise(caption))
+    return np.frombuffer(raw, dtype="<u8"), np.frombuffer(plain, dtype="<u8")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest()
 
 
 def _suite_counts(sentences: Sequence[str], equal: set[str], near: set[str]) -> dict[str, int]:
