@@ -20,7 +20,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
-from transformers import AutoModel, AutoTokenizer
 
 AUTOCAST = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub")
@@ -31,6 +30,9 @@ _STATUS = Path("/proc/self/status")
 
 def main(export: Path, work: Path) -> None:
     """Load the export as its card says and answer every request."""
+    # The native side shares this module's functions and has no use for Transformers.
+    from transformers import AutoModel, AutoTokenizer
+
     requests = json.loads((work / "requests.json").read_text(encoding="utf-8"))
     torch.set_num_threads(requests["threads"])
     device = torch.device(requests["device"])

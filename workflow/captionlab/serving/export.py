@@ -12,10 +12,11 @@ from torch import Tensor
 from captionlab import rotary
 from captionlab.chunks.tokenizer import SPECIALS, build_tokenizer, load_tokenizer, vocabulary, vocabulary_text
 from captionlab.errors import DamagedFileError
-from captionlab.files import digest_entry, sha256_file, versions, write_bytes, write_json, write_text
+from captionlab.files import digest_entry, versions, write_bytes, write_json, write_text
 from captionlab.rotary.build import config_from_spec
 from captionlab.rotary.configuration_captionbert import CaptionBertConfig
 from captionlab.rotary.encoder import EncoderConfig
+from captionlab.serving.recorded import check_recorded
 from captionlab.training.tensors import read_tensors
 
 WEIGHTS = "final.safetensors"
@@ -70,20 +71,6 @@ def write_model(
         write_bytes(output / name, (sources / name).read_bytes())
     write_tokenizer(output, pieces, config.max_tokens)
     write_sentence_layout(output, ceiling)
-
-
-def check_recorded(path: Path, record: Mapping[str, Any]) -> None:
-    """Hold a run's file against the digest in its run.json.
-
-    Raises DamagedFileError when they differ or the run recorded no such file.
-    """
-    entry = record["outputs"].get(path.name)
-    if entry is None:
-        raise DamagedFileError(
-            f"the run of {path.parent} recorded no {path.name}: train it with the option under keep_state"
-        )
-    if sha256_file(path) != entry["sha256"]:
-        raise DamagedFileError(f"{path} is not the file its run.json recorded: train the run again")
 
 
 def model_tensors(tensors: Mapping[str, Tensor], path: Path) -> dict[str, Tensor]:

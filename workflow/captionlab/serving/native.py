@@ -16,7 +16,7 @@ from captionlab.rotary.build import config_from_spec
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.rotary.lookup import lookup_loss
 from captionlab.serving.cases import Case
-from captionlab.serving.export import check_recorded
+from captionlab.serving.recorded import check_recorded
 from captionlab.training.tensors import load_into, read_tensors
 
 STATE_FILE = "training-state.safetensors"
