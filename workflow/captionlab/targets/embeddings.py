@@ -93,6 +93,8 @@ def fit_reader(
             for start, stop in block_ranges(file.rows):
                 inside = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, stop)]
                 if len(inside):
-                    yield file.read(start, stop)[inside - start]
+                    block = file.read(start, stop)
+                    # Picking all rows of a block would copy it.
+                    yield block if len(inside) == len(block) else block[inside - start]
 
     return read, {chunk: len(numbers) for chunk, numbers in chosen.items()}
