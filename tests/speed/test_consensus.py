@@ -39,7 +39,7 @@ def test_a_machine_too_small_for_the_peer_still_measures_ours(campaign_root, ben
     monkeypatch.setattr(consensus, "PEER_BYTES", 10**12)
     alignment, memory = consensus.measure(bench_spec, campaign_root, 1).rows
     assert alignment.peer is None and memory.peer is None
-    assert "too little memory" in alignment.note and "too little memory" in memory.note
+    assert "too little memory was free" in alignment.note and "too little memory was free" in memory.note
 
 
 def test_the_first_packaged_teacher_is_chosen():

@@ -36,8 +36,16 @@ def peak_bytes() -> int:
 
     `ru_maxrss` would count the process that it was forked from too. Raises CaptionlabError off Linux.
     """
-    status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return _kernel_bytes(Path("/proc/self/status"), "VmHWM")
+
+
+def available_bytes() -> int:
+    """The memory that a new process could take without swapping; raises CaptionlabError off Linux."""
+    return _kernel_bytes(Path("/proc/meminfo"), "MemAvailable")
+
+
+def _kernel_bytes(file: Path, name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", file.read_text()) if file.exists() else None
     if found is None:
-        raise CaptionlabError("peak memory is read from /proc/self/status: run the benchmark on Linux")
+        raise CaptionlabError(f"memory is read from {name} in {file}: run the benchmark on Linux")
     return int(found[1]) * 1024

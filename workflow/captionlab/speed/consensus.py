@@ -13,9 +13,9 @@ from torch import Tensor
 from captionlab.files import digest_entry, write_json
 from captionlab.sources.packages import package_file
 from captionlab.speed.alignment_child import TEACHERS
-from captionlab.speed.children import MEGABYTE, run_child
+from captionlab.speed.children import MEGABYTE, available_bytes, run_child
 from captionlab.speed.peers import sentence_bert
-from captionlab.speed.rows import Part, Row, machine
+from captionlab.speed.rows import Part, Row
 from captionlab.speed.timing import Sample, in_turn, measured, pin_threads, rate, seconds
 from captionlab.speed.tokenising import read_captions
 from captionlab.targets.bert import BertEncoder
@@ -94,7 +94,7 @@ def _peer_vectors(peer: Any, captions: list[str]) -> NDArray[np.float32]:
 
 def _alignment_rows(speed: Mapping[str, Any], threads: int) -> list[Row]:
     rows, width = speed["consensus"]["rows"], speed["consensus"]["width"]
-    ways = ["ours", "peer"] if rows * width * PEER_BYTES < machine()["memory_bytes"] else ["ours"]
+    ways = ["ours", "peer"] if rows * width * PEER_BYTES < available_bytes() else ["ours"]
     runs: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
     difference = None
     with tempfile.TemporaryDirectory() as name:
@@ -144,7 +144,7 @@ def _size(shape: tuple[int, int]) -> str:
 
 
 def _absent(runs: Runs) -> str:
-    return "" if "peer" in runs else "; this machine has too little memory for the peer"
+    return "" if "peer" in runs else "; too little memory was free for the peer"
 
 
 def _difference(ours: Path, peer: Path) -> float:
