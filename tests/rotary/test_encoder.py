@@ -260,6 +260,20 @@ def test_lookup_scores_are_those_that_attention_uses(name, build):
     assert torch.allclose(output.lookup.scores.softmax(-1), output.attentions[1][:, [5, 2]], atol=1e-6)
 
 
+@pytest.mark.parametrize("name", OPTION_NAMES)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("binding_path", [True, False])
+def test_the_lookup_alone_is_bit_equal_to_that_of_a_whole_pass(name, norm, layer, binding_path, build):
+    encoder = build(name, norm=norm, lookup={"layer": layer, "heads": [5, 2]})
+    ids, mask = padded(batch(), 0, 3)
+    whole = encoder(ids, mask, want_lookup=True, binding_path=binding_path).lookup
+    alone = encoder.lookup(ids, mask, binding_path=binding_path)
+    assert torch.equal(alone.scores, whole.scores)
+    for field in ("identity", "starts", "text"):
+        assert torch.equal(getattr(alone.words, field), getattr(whole.words, field))
+
+
 @pytest.mark.parametrize("name", ["key", "key-norm", "binding-whole"])
 def test_without_its_path_a_binding_option_is_the_hierarchical_one(name, build):
     ids, mask = padded(batch(), 0, 3)

@@ -5,7 +5,7 @@ one of `rotary.lookup`: a softmax over the first pieces of strictly earlier word
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class Query:
 
     def as_json(self) -> dict[str, Any]:
         """A JSON line's content."""
-        return asdict(self) | {"records": list(self.records)}
+        return {**vars(self), "records": list(self.records)}
 
 
 def read_queries(
@@ -63,14 +63,11 @@ def read_queries(
     with torch.inference_mode():
         for batch in sub_batches([len(row) for row in read.rows], sub_batch_tokens):
             ids, mask = pad_rows([read.rows[index] for index in batch])
-            output = encoder(
-                torch.from_numpy(ids).to(device),
-                torch.from_numpy(mask).to(device),
-                want_lookup=True,
-                binding_path=binding_path,
+            lookup = encoder.lookup(
+                torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), binding_path=binding_path
             )
             for index, head in enumerate(encoder.config.lookup_heads):
-                reading = lookup_reading(output.lookup, index)
+                reading = lookup_reading(lookup, index)
                 entries = zip(
                     reading.row.tolist(),
                     reading.position.tolist(),

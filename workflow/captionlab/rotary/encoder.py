@@ -109,6 +109,20 @@ class _Phase:
 
 
 @dataclass(frozen=True)
+class _Start:
+    """What the layers get: x [B, L, width], which tokens are real, phases of all layers and of the designated one,
+    words and address code where needed, keys that may be read (None: all)."""
+
+    x: Tensor
+    real: Tensor
+    plain: _Phase
+    lookup_phase: _Phase
+    words: Words | None
+    code: Tensor | None
+    keys: Tensor | None
+
+
+@dataclass(frozen=True)
 class _Asked:
     attentions: bool
     lookup_heads: tuple[int, ...]
@@ -220,14 +234,9 @@ class Attention(nn.Module):
         attention [B, heads, L, L] where asked, and the lookup heads' scores where asked.
         """
         batch, length, width = x.shape
-        turned, value = self.qkv(x).split((2 * width, width), -1)
+        query, key, value = self._project(x, phase)
         if self.value_path is not None and code is not None:
             value = value + self.value_path(code.to(x.dtype))
-        turned = turned.view(batch, length, 2, self.heads, -1)
-        if phase.scaled_heads is not None:
-            turned = _scale_heads(turned, phase.scaled_heads, phase.scale)
-        turned = rotate(turned, phase.cosine, phase.sine).to(value.dtype)
-        query, key = turned.transpose(1, 3).unbind(2)
         value = value.view(batch, length, self.heads, -1).transpose(1, 2)
         if asked.attentions:
             attention = _attention(query, key, keys)
@@ -237,6 +246,22 @@ class Attention(nn.Module):
             mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=keys)
         scores = _scores(query, key, asked.lookup_heads) if asked.lookup_heads else None
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width)), attention, scores
+
+    def scores(self, x: Tensor, phase: _Phase, heads: tuple[int, ...]) -> Tensor:
+        """The scores of chosen heads over x [B, L, width], float32 [B, heads, L, L], as `forward` has them."""
+        query, key, _ = self._project(x, phase)
+        return _scores(query, key, heads)
+
+    def _project(self, x: Tensor, phase: _Phase) -> tuple[Tensor, Tensor, Tensor]:
+        """Turned queries and keys [B, heads, L, head width], values [B, L, width]."""
+        batch, length, width = x.shape
+        turned, value = self.qkv(x).split((2 * width, width), -1)
+        turned = turned.view(batch, length, 2, self.heads, -1)
+        if phase.scaled_heads is not None:
+            turned = _scale_heads(turned, phase.scaled_heads, phase.scale)
+        turned = rotate(turned, phase.cosine, phase.sine).to(value.dtype)
+        query, key = turned.transpose(1, 3).unbind(2)
+        return query, key, value
 
 
 class Layer(nn.Module):
@@ -262,6 +287,10 @@ class Layer(nn.Module):
         inner = self.ffn_norm(x) if self.pre else x
         inner = self.narrow(F.gelu(self.widen(inner), approximate=self.approximate))
         return x + inner if self.pre else self.ffn_norm(x + inner), attention, scores
+
+    def scores(self, x: Tensor, phase: _Phase, heads: tuple[int, ...]) -> Tensor:
+        """What the layer's attention scores over x [B, L, width], without the rest of the layer."""
+        return self.attention.scores(self.attention_norm(x) if self.pre else x, phase, heads)
 
 
 class Head(nn.Module):
@@ -321,40 +350,64 @@ class CaptionEncoder(nn.Module):
         Raises ValueError for inputs that are too long, of a wrong shape, outside the vocabulary, or without
         ids where words are needed.
         """
-        binding = binding_path and self.config.key_phase != "none"
-        real = self._real(ids, mask, inputs_embeds, needs_ids=binding or want_lookup)
-        position = positions(real)
-        plain = lookup_phase = self._position_phase(position)
-        words = None
-        if ids is not None and (binding or want_lookup):
-            ids = ids.long()
-            words = self.words(ids, real)
-            lookup_phase = self._lookup_phase(plain, ids, words) if binding else plain
-        code = address_code(position) if self.config.value_path else None
-        keys = None if bool(real.all()) else (real | ~real.any(1, keepdim=True))[:, None, None]
-        x = self.embedding_norm(self.embedding(ids) if inputs_embeds is None else inputs_embeds)
+        start = self._start(ids, mask, inputs_embeds, wants_lookup=want_lookup, binding_path=binding_path)
+        x = start.x
         hidden, attentions, lookup = [x], [], None
         for index, layer in enumerate(self.layers):
             designated = index == self.config.lookup_layer
             asked = _Asked(want_attentions, self.config.lookup_heads if designated and want_lookup else ())
-            x, attention, scores = layer(x, lookup_phase if designated else plain, code, keys, asked)
-            if scores is not None and words is not None:
-                lookup = Lookup(scores, words)
+            phase = start.lookup_phase if designated else start.plain
+            x, attention, scores = layer(x, phase, start.code, start.keys, asked)
+            if scores is not None and start.words is not None:
+                lookup = Lookup(scores, start.words)
             hidden.append(x)
             attentions.append(attention)
         if self.final_norm is not None:
             x = hidden[-1] = self.final_norm(x)
         return EncoderOutput(
             tokens=x,
-            sentence=self._sentence(x, real),
+            sentence=self._sentence(x, start.real),
             hidden=tuple(hidden) if want_hidden else None,
             attentions=tuple(attentions) if want_attentions else None,
             lookup=lookup,
         )
 
+    def lookup(self, ids: Tensor, mask: Tensor | None = None, *, binding_path: bool = True) -> Lookup:
+        """What `forward` gives as lookup, bit for bit, without the work behind the designated layer's scores."""
+        start = self._start(ids, mask, None, wants_lookup=True, binding_path=binding_path)
+        assert start.words is not None
+        x = start.x
+        for layer in self.layers[: self.config.lookup_layer]:
+            x, _, _ = layer(x, start.plain, start.code, start.keys, _Asked(False, ()))
+        designated: Layer = self.layers[self.config.lookup_layer]  # type: ignore[assignment]
+        return Lookup(designated.scores(x, start.lookup_phase, self.config.lookup_heads), start.words)
+
     def words(self, ids: Tensor, real: Tensor) -> Words:
         """Whole words of ids int64 [B, L] with real bool [B, L]."""
         return words_of(ids, real, self.continuation, self.special)
+
+    def _start(
+        self,
+        ids: Tensor | None,
+        mask: Tensor | None,
+        embeds: Tensor | None,
+        *,
+        wants_lookup: bool,
+        binding_path: bool,
+    ) -> _Start:
+        binding = binding_path and self.config.key_phase != "none"
+        real = self._real(ids, mask, embeds, needs_ids=binding or wants_lookup)
+        position = positions(real)
+        plain = lookup_phase = self._position_phase(position)
+        words = None
+        if ids is not None and (binding or wants_lookup):
+            ids = ids.long()
+            words = self.words(ids, real)
+            lookup_phase = self._lookup_phase(plain, ids, words) if binding else plain
+        code = address_code(position) if self.config.value_path else None
+        keys = None if bool(real.all()) else (real | ~real.any(1, keepdim=True))[:, None, None]
+        x = self.embedding_norm(self.embedding(ids) if embeds is None else embeds)
+        return _Start(x, real, plain, lookup_phase, words, code, keys)
 
     def _real(
         self, ids: Tensor | None, mask: Tensor | None, embeds: Tensor | None, *, needs_ids: bool

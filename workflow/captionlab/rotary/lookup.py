@@ -76,8 +76,15 @@ def lookup_reading(lookup: Lookup, head: int = 0) -> LookupReading:
         correct=best > rival,
         probability=_log_probability(scores[:, None], queries)[:, 0].exp(),
         candidates=queries.earlier.sum(-1),
-        records=[torch.nonzero(match)[:, 0].tolist() for match in queries.match],
+        records=_places(queries.match),
     )
+
+
+def _places(match: Tensor) -> list[list[int]]:
+    """The true columns of each row of a bool matrix."""
+    columns = torch.nonzero(match)[:, 1].tolist()
+    ends = match.sum(-1).cumsum(0).tolist()
+    return [columns[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _queries(lookup: Lookup) -> _Queries:
