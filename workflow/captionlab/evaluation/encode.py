@@ -12,8 +12,9 @@ from captionlab.chunks.store import pad_rows
 from captionlab.chunks.tokenizer import tokenize
 from captionlab.rotary.encoder import CaptionEncoder
 
-# Padded tokens of one forward pass, in every reading.
-SUB_BATCH_TOKENS = 4096
+# Padded tokens of one forward pass, in every reading, by the kind of device. On a CPU the activations of a layer
+# then stay in cache: 4,096 tokens at 256 x 1,024 take a fifth more time.
+SUB_BATCH_TOKENS = {"cpu": 1024, "cuda": 4096}
 
 
 def sub_batches(lengths: Sequence[int] | NDArray[Any], token_budget: int) -> list[NDArray[np.int64]]:

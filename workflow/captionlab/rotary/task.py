@@ -13,6 +13,7 @@ from torch import Tensor
 from captionlab.chunks.store import ChunkStore, open_chunk, pad_rows
 from captionlab.chunks.tokenizer import load_tokenizer, vocabulary, vocabulary_digest
 from captionlab.errors import ConfigError, DamagedFileError
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.development import development_reading, read_development
 from captionlab.rotary.encoder import CaptionEncoder
@@ -86,7 +87,8 @@ def prepare_study(
         training["ceiling"],
     )
     option = option_from_mapping(spec["run"]["option"], spec["option"])
-    read = development_reading(encoder, development, training["sub_batch_tokens"])
+    most = min(training["sub_batch_tokens"], SUB_BATCH_TOKENS[device.type])
+    read = development_reading(encoder, development, most)
     return Study(
         task=encoder_task(spec, encoder, stores, plan.rows_per_chunk, read),
         plan=plan,

@@ -118,7 +118,7 @@ def _rows(spec: Mapping[str, Any], bench: Bench, threads: int) -> list[Row]:
 def _ours(bench: Bench) -> SuiteReadings:
     def encode(texts: Sequence[str], ceiling: int) -> tuple[NDArray[np.float32], int]:
         return encode_sentences(
-            bench.encoder, bench.tokenizer, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
+            bench.encoder, bench.tokenizer, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS["cpu"]
         )
 
     return read_suites(encode, bench.folder, list(bench.pairs), bench.ceiling)
@@ -128,7 +128,11 @@ def _encoded_by_us(bench: Bench) -> None:
     for pairs in bench.pairs.values():
         texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
         encode_sentences(
-            bench.encoder, bench.tokenizer, texts, ceiling=bench.ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
+            bench.encoder,
+            bench.tokenizer,
+            texts,
+            ceiling=bench.ceiling,
+            sub_batch_tokens=SUB_BATCH_TOKENS["cpu"],
         )
 
 

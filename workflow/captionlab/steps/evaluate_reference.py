@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
             spec["geometry"],
             open_chunks(spec["geometry"], args.chunks),
             ceiling=spec["caption_ceiling"],
-            sub_batch_tokens=SUB_BATCH_TOKENS,
+            sub_batch_tokens=SUB_BATCH_TOKENS["cpu"],
         )
         write_json(args.output / "geometry.json", {**origin, "samples": samples})
 
@@ -83,7 +83,9 @@ def _untrained(spec: Mapping[str, Any], tokenizer: Path) -> Reference:
     encoder = build_encoder(config, vocabulary(loaded), reference["seed"]).eval()
 
     def encode(texts: Any, ceiling: int) -> Any:
-        return encode_sentences(encoder, loaded, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS)
+        return encode_sentences(
+            encoder, loaded, texts, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS["cpu"]
+        )
 
     return encode, {"seed": reference["seed"], "tokenizer_sha256": pinned}, encoder
 

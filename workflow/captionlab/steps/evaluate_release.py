@@ -66,7 +66,7 @@ def _read(args: argparse.Namespace, spec: dict[str, Any], release: Release, devi
     encoder = load_release(release, device)
     found: dict[str, dict[str, Any]] = {}
     if "suites" in readings:
-        sentences = ReleasedSentences(encoder, load_tokenizer(release), SUB_BATCH_TOKENS)
+        sentences = ReleasedSentences(encoder, load_tokenizer(release), SUB_BATCH_TOKENS[device.type])
         found["suites"] = _read_suites(args, spec, sentences)
     if stores is not None:
         samples = read_samples(
@@ -74,7 +74,7 @@ def _read(args: argparse.Namespace, spec: dict[str, Any], release: Release, devi
             spec["geometry"],
             stores,
             ceiling=spec["caption_ceiling"],
-            sub_batch_tokens=SUB_BATCH_TOKENS,
+            sub_batch_tokens=SUB_BATCH_TOKENS[device.type],
         )
         found["geometry"] = {"samples": samples}
     if "serving" in readings:

@@ -90,7 +90,7 @@ def _sentences(job: _Job, binding_path: bool) -> Encode:
             job.tokenizer,
             texts,
             ceiling=ceiling,
-            sub_batch_tokens=SUB_BATCH_TOKENS,
+            sub_batch_tokens=SUB_BATCH_TOKENS[job.device.type],
             binding_path=binding_path,
         )
 
@@ -112,7 +112,11 @@ def _write_suites(job: _Job) -> None:
 def _write_geometry(job: _Job, stores: Mapping[str, ChunkStore]) -> None:
     ceiling = job.spec["caption_ceiling"]
     samples = read_samples(
-        job.encoder, job.spec["geometry"], stores, ceiling=ceiling, sub_batch_tokens=SUB_BATCH_TOKENS
+        job.encoder,
+        job.spec["geometry"],
+        stores,
+        ceiling=ceiling,
+        sub_batch_tokens=SUB_BATCH_TOKENS[job.device.type],
     )
     job.write("geometry.json", {"samples": samples})
 
@@ -126,7 +130,7 @@ def _write_lookup(job: _Job, stores: Mapping[str, ChunkStore]) -> None:
         document, lines = lookup_document(
             job.encoder,
             read,
-            sub_batch_tokens=SUB_BATCH_TOKENS,
+            sub_batch_tokens=SUB_BATCH_TOKENS[job.device.type],
             path_removal=job.spec["path_removal"],
             born=born.to(job.device).eval(),
         )
