@@ -1,7 +1,6 @@
 """Specs of the benchmark stage: what is timed, at which size, on what of the campaign."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from captionlab.campaign import Campaign, Run
@@ -15,11 +14,8 @@ PARTS = (
 )
 
 
-def speed_spec(campaign: Campaign, part: str, configfiles: Sequence[str]) -> str:
-    """One part of the benchmark.
-
-    configfiles: those given on the command line, with which the engine is called again.
-    """
+def speed_spec(campaign: Campaign, part: str) -> str:
+    """One part of the benchmark; only the engine's part, which calls it again, has the whole config."""
     config = campaign.config
     return canonical_json(
         {
@@ -31,7 +27,7 @@ def speed_spec(campaign: Campaign, part: str, configfiles: Sequence[str]) -> str
             "ceiling": config["evaluation"]["ceiling"],
             "targets": config["targets"] if config["targets"]["kind"] == "consensus" else None,
             "final": campaign.paths.under("tables/final.md"),
-            "configfiles": list(configfiles),
+            "config": config if part == "workflow" else None,
         }
     )
 

@@ -1,7 +1,6 @@
 # The benchmark stage, made only when asked for by name. Each part takes all cores, so nothing runs beside it.
 from captionlab import speed_specs
 
-CONFIGFILES = [os.path.relpath(path) for path in workflow.overwrite_configfiles]
 TIMED_CHUNK = speed_specs.timed_chunk(CAMPAIGN)
 TOKENIZER = PATHS.tokenizer("manifest.json")
 SUITES = [PATHS.suite("json", suite) for suite in CAMPAIGN.test_suites]
@@ -35,9 +34,7 @@ rule measure_speed:
         **requested("measure_speed"),
     params:
         root=PATHS.root,
-        spec=lambda wildcards: speed_specs.speed_spec(
-            CAMPAIGN, wildcards.part, CONFIGFILES
-        ),
+        spec=lambda wildcards: speed_specs.speed_spec(CAMPAIGN, wildcards.part),
         code=FINGERPRINTS["measure_speed"],
     shell:
         "python -m captionlab measure_speed --spec {params.spec:q} --code {params.code}"

@@ -70,7 +70,8 @@ def speed_page(campaign: str, parts: Sequence[Document]) -> str:
         lines += [f"- {remark}" for remark in _remarks(part["rows"])]
         lines += [""]
         for heading, block in part["texts"].items():
-            lines += [f"### {heading}", "", "```", block.rstrip("\n"), "```", ""]
+            body = block.rstrip("\n")
+            lines += [f"### {heading}", "", body if body.startswith("|") else f"```\n{body}\n```", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -93,7 +94,7 @@ def _goals(parts: Sequence[Document]) -> str:
 def _remarks(rows: Sequence[Document]) -> list[str]:
     remarks = []
     for row in rows:
-        words = [row["note"]] if row["note"] else []
+        words = [row["note"].rstrip(".")] if row["note"] else []
         if row["limit"] is not None:
             words.append(f"limit: {row['limit']['name']}")
         if row["agreement"] is not None:
