@@ -1,8 +1,5 @@
 """Which packages a step's start loads: facts about imports, whatever they take."""
 
-import subprocess
-import sys
-
 import pytest
 
 from captionlab.__main__ import step_names
@@ -20,7 +17,7 @@ from captionlab.speed.startup import (
 
 LIGHT = sorted(set(step_names()) - {*WITH_TORCH, *WITH_TRANSFORMERS, *APART})
 _LOADED_AFTER = """
-import contextlib, importlib, io, sys
+import importlib, sys
 for step in sys.argv[1].split(","):
     importlib.import_module("captionlab.steps." + step)
 print(",".join(name for name in ("torch", "transformers", "sklearn", "torch._dynamo") if name in sys.modules))
@@ -28,8 +25,7 @@ print(",".join(name for name in ("torch", "transformers", "sklearn", "torch._dyn
 
 
 def _loaded(steps):
-    words = [sys.executable, "-c", _LOADED_AFTER, ",".join(steps)]
-    return subprocess.run(words, text=True, capture_output=True, check=True).stdout.strip()
+    return python("-c", _LOADED_AFTER, ",".join(steps)).strip()
 
 
 def test_steps_without_weights_load_no_torch():

@@ -84,3 +84,22 @@ def test_training_imports_no_compiler_and_no_optimizer(repository: Path):
         check=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_whole_run_loads_neither_compiler_nor_transformers(world, repository: Path, tmp_path: Path):
+    """Whatever a run's own steps, evaluations and saved states import, it is none of these."""
+    heavy = ("torch._dynamo", "torch._inductor", "transformers", "sklearn", "scipy", "pandas")
+    program = (
+        "import sys\n"
+        "from captionlab.__main__ import main\n"
+        f"assert main({world.arguments(tmp_path / 'run', tmp_path / 'state')!r}) == 0\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(repository / "workflow"), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

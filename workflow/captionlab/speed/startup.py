@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -73,7 +74,10 @@ def start(step: str) -> str:
 
 def python(*arguments: str) -> str:
     """What a fresh Python of this environment prints. Raises CaptionlabError with its last line where it fails."""
-    result = subprocess.run([sys.executable, *arguments], text=True, capture_output=True, check=False)
+    search = os.pathsep.join(filter(None, [str(_ROOT.parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": search}
+    command = [sys.executable, *arguments]
+    result = subprocess.run(command, env=environment, text=True, capture_output=True, check=False)
     if result.returncode:
         line = (result.stderr.strip().splitlines() or ["no message"])[-1]
         raise CaptionlabError(f"python {' '.join(arguments)} failed with {result.returncode}: {line}")
