@@ -1,5 +1,9 @@
 """What every test may use."""
 
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -20,3 +24,24 @@ def shared_data() -> Path:
     if not (folder / "SHA256SUMS").is_file():
         pytest.skip(f"real captions and suites are not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def loaded_by(repository: Path) -> Callable[[str, Iterable[str]], list[str]]:
+    """Which of some modules a fresh Python has loaded after running a program that finds the library."""
+
+    def loaded(program: str, names: Iterable[str]) -> list[str]:
+        asked = (
+            f"import json, sys; print(json.dumps([name for name in {list(names)!r} if name in sys.modules]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", f"{program}\n{asked}"],
+            env={"PYTHONPATH": str(repository / "workflow"), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found: list[str] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    return loaded

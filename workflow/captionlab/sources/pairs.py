@@ -46,6 +46,11 @@ def read_pairs(path: Path | str) -> list[Pair]:
     return pairs
 
 
+def distinct_sentences(pairs: Sequence[Pair]) -> list[str]:
+    """Every sentence once, in the order of the pairs, a pair's first sentence before its second."""
+    return list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+
+
 def check_pairs(pairs: Sequence[Pair], where: str) -> None:
     """Refuse pairs that cannot be scored or written; raises DamagedFileError naming the pair (from 1)."""
     for number, pair in enumerate(pairs, 1):

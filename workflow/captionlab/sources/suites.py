@@ -10,7 +10,7 @@ from captionlab.files import sha256_file, write_text
 from captionlab.sources.directory import find_file
 from captionlab.sources.fields import by_kind, count, field, optional
 from captionlab.sources.packages import verify_digest
-from captionlab.sources.pairs import HEADER, Pair, check_pairs, read_pairs
+from captionlab.sources.pairs import HEADER, Pair, check_pairs, distinct_sentences, read_pairs
 
 # Published label means are rounded to five decimals.
 SCORE_TOLERANCE = 1e-5
@@ -37,7 +37,7 @@ def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
     scores = [pair.score for pair in pairs]
     return {
         "rows": len(pairs),
-        "unique_sentences": len({text for pair in pairs for text in (pair.sentence1, pair.sentence2)}),
+        "unique_sentences": len(distinct_sentences(pairs)),
         "unique_pairs": len({(pair.sentence1, pair.sentence2) for pair in pairs}),
         "characters": [
             sum(len(pair.sentence1) for pair in pairs),

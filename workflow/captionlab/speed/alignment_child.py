@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from captionlab.speed.children import peak_bytes
+from captionlab.speed.synthetic import TEACHERS
 from captionlab.speed.timing import timed
 from captionlab.targets.threads import blas_threads
 
-TEACHERS = ("one", "two")
 ITERATIONS = 20
 TOLERANCE = 1e-7
 RIDGE = 1e-4

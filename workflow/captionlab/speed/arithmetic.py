@@ -13,10 +13,10 @@ from captionlab.evaluation.geometry import rank_and_shares, self_cosine, teacher
 from captionlab.evaluation.sampling import keyed_generator
 from captionlab.evaluation.statistics import SuiteScores, draw
 from captionlab.evaluation.suites import evaluate
-from captionlab.sources.pairs import Pair, read_pairs
+from captionlab.sources.pairs import Pair, distinct_sentences, read_pairs
 from captionlab.speed.peers import pairwise_cosines, similarity_matrix
 from captionlab.speed.rows import Part, Row
-from captionlab.speed.timing import Sample, in_turn, pin_threads, rate, seconds, timed
+from captionlab.speed.timing import in_turn, pin_threads, rate, seconds
 
 WIDTH = 768
 GEOMETRY_ROWS = 1000
@@ -89,8 +89,7 @@ def _spearman(pairs: Sequence[Pair], vectors: Vectors) -> float:
 
 
 def _sentence_vectors(pairs: Sequence[Pair]) -> Vectors:
-    texts = dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2))
-    return unit_vectors(len(texts), WIDTH, SEED)
+    return unit_vectors(len(distinct_sentences(pairs)), WIDTH, SEED)
 
 
 def _sides(pairs: Sequence[Pair], vectors: Vectors) -> tuple[Vectors, Vectors]:
@@ -146,20 +145,20 @@ def _bootstrap_row(suites: Suites, speed: Mapping[str, Any], threads: int) -> Ro
     scored = [_scores(suite, pairs, models) for suite, pairs in suites.items()]
     resamples = speed["resamples"]
     fewer = min(PEER_RESAMPLES, resamples)
-    ours: list[Sample] = []
-    peer: list[Sample] = []
+    ways = {
+        "ours": lambda: draw(scored, models, resamples, SEED),
+        "peer": lambda: _plain_bootstrap(scored, models, fewer),
+    }
     draw(scored, models, 1, SEED)
-    for _ in range(speed["repeats"]):
-        ours.append(timed(lambda: draw(scored, models, resamples, SEED)))
-        peer.append(timed(lambda: _plain_bootstrap(scored, models, fewer)))
+    samples = in_turn(ways, warmup=0, repeats=speed["repeats"])
     means = draw(scored, models, fewer, SEED).resampled.mean(axis=1)
     return Row(
         what="paired bootstrap of suite scores",
         size=f"{MODELS} models, {len(suites)} suites, {sum(map(len, suites.values())):,} pairs",
         unit="resamples/s",
-        ours=rate(ours, resamples, threads),
+        ours=rate(samples["ours"], resamples, threads),
         peer_name="scipy.stats.spearmanr on each resample's indices",
-        peer=rate(peer, fewer, threads),
+        peer=rate(samples["peer"], fewer, threads),
         agreement=float(np.abs(means - _plain_bootstrap(scored, models, fewer)).max()),
         note=f"{resamples:,} resamples by ours, {fewer} by the peer; one resample is all suites of all models; "
         "agreement of the means over suites on the same resamples",

@@ -1,7 +1,7 @@
 """The consensus of teachers: encoding captions, and aligning two teachers' vectors, with the memory it takes."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +10,20 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
-from captionlab.files import digest_entry, write_json
 from captionlab.sources.packages import package_file
-from captionlab.speed.alignment_child import TEACHERS
 from captionlab.speed.children import MEGABYTE, available_bytes, run_child
 from captionlab.speed.peers import sentence_bert
 from captionlab.speed.rows import Part, Row
+from captionlab.speed.synthetic import write_teachers
 from captionlab.speed.timing import Sample, in_turn, measured, pin_threads, rate, seconds
 from captionlab.speed.tokenising import read_captions
 from captionlab.targets.bert import BertEncoder
 from captionlab.targets.encode import encode_texts
 from captionlab.targets.onnx_weights import bert_state
-from captionlab.targets.rows import BLOCK_ROWS, block_ranges, write_rows
+from captionlab.targets.rows import BLOCK_ROWS
 from captionlab.targets.teachers import Teacher, load_teacher
 
 CAPTIONS = 1000
-LATENT = 256
-NOISE = 0.5
 PEER = "np.cov, eigh, scipy.linalg.orthogonal_procrustes on whole arrays"
 # What the peer was seen to hold for each of rows x width values, and a quarter more.
 PEER_BYTES = 50
@@ -99,7 +96,7 @@ def _alignment_rows(speed: Mapping[str, Any], threads: int) -> list[Row]:
     difference = None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_teachers(folder / "teachers", rows, width)
+        write_teachers(folder / "teachers", rows, width, captions_sha256="synthetic")
         for _ in range(speed["repeats"]):
             for way, done in runs.items():
                 done.append(_align(way, folder, threads))
@@ -154,26 +151,3 @@ def _difference(ours: Path, peer: Path) -> float:
 
 def _align(way: str, folder: Path, threads: int) -> dict[str, Any]:
     return run_child("captionlab.speed.alignment_child", way, str(folder), str(threads), threads=threads)
-
-
-def write_teachers(folder: Path, rows: int, width: int) -> None:
-    """Two teachers' seeded vectors of the same captions, float32 [rows, width]: a shared latent under a map of
-    each teacher's own, and noise, so that there is a consensus to find."""
-    for seed, teacher in enumerate(TEACHERS, 1):
-        path = folder / teacher / "chunk.npy"
-        path.parent.mkdir(parents=True)
-        write_rows(path, rows, width, _teacher_blocks(rows, width, seed))
-        facts = {"rows": rows, "width": width, "captions_sha256": "synthetic"}
-        write_json(path.with_suffix(".json"), {**facts, "files": {path.name: digest_entry(path)}})
-
-
-def _teacher_blocks(rows: int, width: int, seed: int) -> Iterator[NDArray[np.float32]]:
-    shared, own = np.random.default_rng(0), np.random.default_rng(seed)
-    latent = min(LATENT, width)
-    spread = np.linspace(2.0, 0.2, latent)[:, None]
-    mixing = (spread * own.standard_normal((latent, width)) / np.sqrt(latent)).astype(np.float32)
-    offset = own.standard_normal(width).astype(np.float32)
-    for start, stop in block_ranges(rows):
-        known = shared.standard_normal((stop - start, latent), dtype=np.float32)
-        noise = own.standard_normal((stop - start, width), dtype=np.float32)
-        yield known @ mixing + np.float32(NOISE) * noise + offset

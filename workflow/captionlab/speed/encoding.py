@@ -21,7 +21,7 @@ from captionlab.rotary.cost import Shape, attention_flops, linear_flops
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.rotary.options import option_from_mapping
 from captionlab.serving.export import model_tensors, write_model
-from captionlab.sources.pairs import Pair, read_pairs
+from captionlab.sources.pairs import Pair, distinct_sentences, read_pairs
 from captionlab.speed.limits import GIGA, sgemm_limit
 from captionlab.speed.peers import require
 from captionlab.speed.rows import Goal, Limit, Part, Row
@@ -126,7 +126,7 @@ def _ours(bench: Bench) -> SuiteReadings:
 
 def _encoded_by_us(bench: Bench) -> None:
     for pairs in bench.pairs.values():
-        texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+        texts = distinct_sentences(pairs)
         encode_sentences(
             bench.encoder,
             bench.tokenizer,
@@ -197,15 +197,12 @@ def _rate_row(
 
 
 def _lengths(bench: Bench, pairs: Sequence[Pair]) -> NDArray[np.int64]:
-    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+    texts = distinct_sentences(pairs)
     lengths = [len(encoding.ids) for encoding in bench.tokenizer.encode_batch_fast(texts)]
     return np.minimum(np.array(lengths, dtype=np.int64), bench.ceiling)
 
 
 def _size(model: Mapping[str, Any], bench: Bench) -> str:
     total = 2 * sum(map(len, bench.pairs.values()))
-    distinct = sum(
-        len({text for pair in pairs for text in (pair.sentence1, pair.sentence2)})
-        for pairs in bench.pairs.values()
-    )
+    distinct = sum(len(distinct_sentences(pairs)) for pairs in bench.pairs.values())
     return f"{model['layers']} x {model['width']}, {len(bench.pairs)} suites, {total} sentences, {distinct} distinct"

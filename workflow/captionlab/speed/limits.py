@@ -86,16 +86,16 @@ def _product_rows(model: Mapping[str, Any], threads: int) -> list[Row]:
 def _copy_row(threads: int) -> Row:
     source = torch.ones(COPIED_BYTES // 4)
     target = torch.empty_like(source)
-    samples = in_turn({"copy": lambda: target.copy_(source)}, warmup=2, repeats=_REPEATS)["copy"]
     array = np.ones(COPIED_BYTES // 4, dtype=np.float32)
     other = np.empty_like(array)
-    plain = in_turn({"copy": lambda: np.copyto(other, array)}, warmup=2, repeats=_REPEATS)["copy"]
+    ways = {"torch": lambda: target.copy_(source), "numpy": lambda: np.copyto(other, array)}
+    samples = in_turn(ways, warmup=2, repeats=_REPEATS)
     return Row(
         what="Copy through memory",
         size=f"{COPIED_BYTES >> 20} MiB",
         unit="GB/s",
-        ours=rate(samples, 2 * COPIED_BYTES / GIGA, threads),
+        ours=rate(samples["torch"], 2 * COPIED_BYTES / GIGA, threads),
         peer_name="NumPy (one thread)",
-        peer=rate(plain, 2 * COPIED_BYTES / GIGA, threads),
+        peer=rate(samples["numpy"], 2 * COPIED_BYTES / GIGA, threads),
         note="bytes read and written; no work of ours",
     )

@@ -14,10 +14,10 @@ from captionlab.speed.memory_child import (
     RESAMPLES,
     STAGES,
     STEPS,
-    TEACHERS,
     WIDTH,
 )
 from captionlab.speed.rows import Goal, Part, Row
+from captionlab.speed.synthetic import TEACHERS
 from captionlab.speed.timing import measured
 
 CHUNK_GOAL_MEGABYTES = 400.0

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from captionlab.speed.children import peak_bytes
+from captionlab.speed.synthetic import TEACHERS, vector_blocks, write_teachers
+from captionlab.targets.rows import block_ranges
 
 WIDTH = 64
-TEACHERS = ("one", "two")
 LONGEST_CAPTION = 120
 MEDIAN_WORDS = 12
 STEPS = 5
 BATCH = 64
 RESAMPLES = 32
 MODELS = 2
-BLOCK = 8192
 
 Work = Callable[[], None]
 _WORDS = """
@@ -40,23 +40,11 @@ def caption_texts(rows: int) -> Iterator[str]:
     """Seeded captions of one to 120 words, log-normal around twelve, made one after another."""
     words = np.array(_WORDS.split())
     random = np.random.default_rng(rows)
-    for start in range(0, rows, BLOCK):
-        count = min(BLOCK, rows - start)
+    for start, stop in block_ranges(rows):
+        count = stop - start
         lengths = np.clip(random.lognormal(np.log(MEDIAN_WORDS), 0.6, count), 1, LONGEST_CAPTION).astype(int)
         for row in np.split(random.integers(0, len(words), lengths.sum()), np.cumsum(lengths)[:-1]):
             yield " ".join(words[row])
-
-
-def unit_blocks(rows: int, seed: int) -> Iterator[np.ndarray[Any, np.dtype[np.float32]]]:
-    """Seeded rows around a latent that all seeds share, float32 [n, 64], block by block."""
-    shared, own = np.random.default_rng(0), np.random.default_rng(seed)
-    turn = np.linalg.qr(own.standard_normal((WIDTH, WIDTH)))[0].astype(np.float32)
-    for start in range(0, rows, BLOCK):
-        shape = (min(BLOCK, rows - start), WIDTH)
-        latent = shared.standard_normal(shape, dtype=np.float32) * np.linspace(
-            2, 0.2, WIDTH, dtype=np.float32
-        )
-        yield latent @ turn + np.float32(0.3) * own.standard_normal(shape, dtype=np.float32)
 
 
 def write_captions(rows: int, folder: Path) -> Work:
@@ -82,18 +70,12 @@ def count_duplicates(rows: int, folder: Path) -> Work:
 
 
 def write_vectors(rows: int, folder: Path) -> Work:
-    """Two teachers' vectors of the chunk, with the facts that vouch for them; not a stage of a campaign."""
-    from captionlab.files import digest_entry, read_json, write_json
-    from captionlab.targets.rows import write_rows
+    """Two teachers' vectors of the chunk; not a stage of a campaign."""
+    from captionlab.files import read_json
 
     def work() -> None:
         captions = read_json(folder / "chunk" / "captions.json")["files"]["captions.parquet"]["sha256"]
-        for seed, teacher in enumerate(TEACHERS, 1):
-            path = folder / "teachers" / teacher / "chunk.npy"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_rows(path, rows, WIDTH, unit_blocks(rows, seed))
-            facts = {"rows": rows, "width": WIDTH, "captions_sha256": captions}
-            write_json(path.with_suffix(".json"), {**facts, "files": {path.name: digest_entry(path)}})
+        write_teachers(folder / "teachers", rows, WIDTH, captions_sha256=captions)
 
     return work
 
@@ -184,8 +166,9 @@ def score(rows: int, folder: Path) -> Work:
 
     def work() -> None:
         vectors = np.empty((2 * rows, WIDTH), np.float32)
-        for start, block in zip(range(0, len(vectors), BLOCK), unit_blocks(len(vectors), 1), strict=True):
-            vectors[start : start + BLOCK] = block
+        blocks = vector_blocks(len(vectors), WIDTH, 1)
+        for (start, stop), block in zip(block_ranges(len(vectors)), blocks, strict=True):
+            vectors[start:stop] = block
         evaluate(lambda texts, ceiling: (vectors, 0), read_pairs(path), 64)
         path.unlink()
 

@@ -4,10 +4,10 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from captionlab.files import versions
+from captionlab.machine import processor
 from captionlab.speed.timing import Reading
 
 PACKAGES = (
@@ -111,19 +111,9 @@ def part_json(part: Part, spec: Mapping[str, Any]) -> dict[str, Any]:
 def machine() -> dict[str, Any]:
     """The processor's name, how many of them this process may use, the memory in bytes, system and Python."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
-
-
-def _processor() -> str:
-    listing = Path("/proc/cpuinfo")
-    if not listing.exists():
-        return platform.processor()
-    names = [
-        line.partition(":")[2] for line in listing.read_text().splitlines() if line.startswith("model name")
-    ]
-    return names[0].strip() if names else platform.processor()

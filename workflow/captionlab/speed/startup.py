@@ -124,7 +124,27 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def _heavy_rows(what: str, steps: Sequence[str], samples: Samples, bare: str) -> list[Row]:
-    """The slowest and the median step beside the import that none of them can do without."""
+    """Rows beside the import that none of the steps can do without."""
+    goal, note = Goal("ratio", 1 / MOST_OF_BARE), f"At most {MOST_OF_BARE} times the bare import."
+    return _ranked_rows(what, steps, samples, bare, goal=goal, note=note)
+
+
+def _light_rows(steps: Sequence[str], samples: Samples) -> list[Row]:
+    limit = Limit("Python alone", _wall(samples[_PYTHON]).median)
+    return _ranked_rows("Start-up without torch", steps, samples, _TORCH, limit=limit)
+
+
+def _ranked_rows(
+    what: str,
+    steps: Sequence[str],
+    samples: Samples,
+    bare: str,
+    *,
+    limit: Limit | None = None,
+    goal: Goal | None = None,
+    note: str = "",
+) -> list[Row]:
+    """The slowest and the median step."""
     ordered = _by_time(steps, samples)
     return [
         Row(
@@ -135,26 +155,9 @@ def _heavy_rows(what: str, steps: Sequence[str], samples: Samples, bare: str) ->
             peer_name=bare,
             peer=_wall(samples[bare]),
             less_is_better=True,
-            goal=Goal("ratio", 1 / MOST_OF_BARE),
-            note=f"At most {MOST_OF_BARE} times the bare import.",
-        )
-        for rank, step in (("slowest", ordered[-1]), ("median", ordered[len(ordered) // 2]))
-    ]
-
-
-def _light_rows(steps: Sequence[str], samples: Samples) -> list[Row]:
-    ordered = _by_time(steps, samples)
-    limit = Limit("Python alone", _wall(samples[_PYTHON]).median)
-    return [
-        Row(
-            what=f"Start-up without torch: {rank} of {len(ordered)} steps",
-            size=step,
-            unit="s",
-            ours=_wall(samples[step]),
-            peer_name=_TORCH,
-            peer=_wall(samples[_TORCH]),
-            less_is_better=True,
             limit=limit,
+            goal=goal,
+            note=note,
         )
         for rank, step in (("slowest", ordered[-1]), ("median", ordered[len(ordered) // 2]))
     ]

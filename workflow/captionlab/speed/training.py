@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from captionlab.speed.limits import GIGA, sgemm_limit
 from captionlab.speed.rotary_step import Step, prepare_step, profile_table
 from captionlab.speed.rows import Goal, Part, Row
-from captionlab.speed.timing import Reading, Sample, in_turn, pin_threads, rate
+from captionlab.speed.timing import Sample, in_turn, pin_threads, rate
 from captionlab.speed.training_peers import cached_contrast_trainer, padded_bert_step
 
 SLICE = 32
@@ -64,50 +65,46 @@ def _peers(
     return ways
 
 
+# By way: the peer's name, how it goes about the batch, and the least ratio aimed at.
+_ADDED_UP = f"gradients added up over slices of {SLICE}, a loss each"
 _PEERS = {
-    "padded": ("transformers BertModel, padded to {padded_to}", 3.5),
-    "longest": ("transformers BertModel, padded to the longest", 1.5),
-    "trainer": ("sentence-transformers trainer, cached InfoNCE", 1.3),
+    "padded": ("transformers BertModel, padded to {padded_to}", _ADDED_UP, 3.5),
+    "longest": ("transformers BertModel, padded to the longest", _ADDED_UP, 1.5),
+    "trainer": (
+        "sentence-transformers trainer, cached InfoNCE",
+        f"pairs of captions, sub-batches of {SLICE}",
+        1.3,
+    ),
 }
 
 
 def _ratio_rows(
     step: Step, spec: Mapping[str, Any], padded_to: int, samples: Mapping[str, list[Sample]], threads: int
 ) -> list[Row]:
-    tokens = sum(step.lengths)
-    readings = {name: rate(taken, tokens, threads) for name, taken in samples.items()}
+    readings = {name: rate(taken, sum(step.lengths), threads) for name, taken in samples.items()}
+    ours = "ours: one loss over all captions" + (", gradient cache" if step.cached else "")
+    row = Row("Training step", _size(step, spec), "real tokens/s", readings["ours"])
     rows = [
-        _row(
-            step,
-            spec,
-            readings["ours"],
-            name.format(padded_to=padded_to),
-            readings[key],
-            bound,
+        replace(
+            row,
+            peer_name=name.format(padded_to=padded_to),
+            peer=readings[key],
+            goal=Goal("ratio", bound),
+            note=f"{ours}; the peer: {way}",
         )
-        for key, (name, bound) in _PEERS.items()
+        for key, (name, way, bound) in _PEERS.items()
     ]
     if "compiled" in readings:
-        rows.append(
-            _row(step, spec, readings["compiled"], "ours without torch.compile", readings["ours"], None)
+        compiled = replace(
+            row,
+            what="Training step, layers by torch.compile",
+            ours=readings["compiled"],
+            peer_name="ours without torch.compile",
+            peer=readings["ours"],
+            note="`compute.compile: true`; other bits than without it",
         )
+        rows.append(compiled)
     return rows
-
-
-def _row(
-    step: Step, spec: Mapping[str, Any], ours: Reading, name: str, peer: Reading, bound: float | None
-) -> Row:
-    compiled = bound is None
-    return Row(
-        what="Training step, layers by torch.compile" if compiled else "Training step",
-        size=_size(step, spec),
-        unit="real tokens/s",
-        ours=ours,
-        peer_name=name,
-        peer=peer,
-        goal=None if bound is None else Goal("ratio", bound),
-        note="`compute.compile: true`; other bits than without it" if compiled else _way(step, name),
-    )
 
 
 def _rate_row(
@@ -130,10 +127,3 @@ def _size(step: Step, spec: Mapping[str, Any]) -> str:
         f"{model['layers']} x {model['width']}, {len(step.rows)} captions, {tokens} tokens "
         f"({tokens / len(step.rows):.1f} on average, {max(step.lengths)} the longest)"
     )
-
-
-def _way(step: Step, name: str) -> str:
-    ours = "ours: one loss over all captions" + (", gradient cache" if step.cached else "")
-    if "trainer" in name:
-        return f"{ours}; the peer: pairs of captions, sub-batches of {SLICE}"
-    return f"{ours}; the peer: gradients added up over slices of {SLICE}, a loss each"

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from datasets import Dataset
 from torch import Tensor, nn
 from transformers import BertConfig as PeerConfig
 from transformers import BertModel
 
+from captionlab.chunks.store import pad_rows
 from captionlab.speed.peers import require, sentence_bert
 from captionlab.targets.bert import BertConfig
 from captionlab.training.losses import info_nce, mean_squared_error
@@ -136,10 +138,6 @@ def _sentence_model(spec: Mapping[str, Any], vocabulary_file: Path, folder: Path
 
 def _padded(rows: Sequence[Sequence[int]], length: int | None) -> tuple[Tensor, Tensor]:
     """Ids and mask int64 [rows, length] of rows padded on the right."""
-    longest = length or max(map(len, rows))
-    ids = torch.zeros(len(rows), longest, dtype=torch.int64)
-    mask = torch.zeros(len(rows), longest, dtype=torch.int64)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = 1
-    return ids, mask
+    ids, mask = map(torch.from_numpy, pad_rows([np.asarray(row) for row in rows]))
+    missing = max(0, (length or 0) - ids.shape[1])
+    return nn.functional.pad(ids, (0, missing)), nn.functional.pad(mask.long(), (0, missing))

@@ -22,6 +22,7 @@ from captionlab.evaluation.suites import Encode, open_suite, read_suites
 from captionlab.files import canonical_json, parse_spec, read_json, versions, write_json, write_text
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.encoder import CaptionEncoder
+from captionlab.sources.pairs import distinct_sentences
 from captionlab.training.devices import check_compute, claimed_device, make_deterministic
 from captionlab.training.progress import say
 
@@ -160,7 +161,7 @@ def _lookup_suites(job: _Job) -> list[LookupRows]:
     read = []
     for suite in job.spec["lookup"].get("suites", ()):
         pairs, _ = open_suite(job.args.suites, suite)
-        texts = list(dict.fromkeys(text for pair in pairs for text in (pair.sentence1, pair.sentence2)))
+        texts = distinct_sentences(pairs)
         rows = [cut_row(row, job.spec["ceiling"]) for row in tokenize(job.tokenizer, texts)]
         read.append(LookupRows(suite, rows, range(len(rows))))
     return read

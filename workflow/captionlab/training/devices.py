@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import os
-import platform
 import shutil
 import tempfile
 import time
@@ -15,6 +14,7 @@ from typing import IO, Any
 import torch
 
 from captionlab.errors import CaptionlabError, ConfigError
+from captionlab.machine import cpuinfo, processor
 from captionlab.training.locks import LockTimeoutError, try_lock
 
 _POLL_SECONDS = 0.5
@@ -129,7 +129,7 @@ def describe(compute: Mapping[str, Any], device: torch.device) -> dict[str, Any]
     cuda = device.type == "cuda"
     return {
         "device": device.type,
-        "name": torch.cuda.get_device_name(device) if cuda else _processor(),
+        "name": torch.cuda.get_device_name(device) if cuda else processor(),
         "capability": ".".join(map(str, torch.cuda.get_device_capability(device)))
         if cuda
         else torch.backends.cpu.get_cpu_capability(),
@@ -166,21 +166,7 @@ def _wait_for_one(
         time.sleep(min(_POLL_SECONDS, max(timeout, 0.01)))
 
 
-def _processor() -> str:
-    for line in _cpuinfo():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def _has_bf16_units() -> bool:
     return any(
-        line.startswith("flags") and any(flag in line.split() for flag in _BF16_FLAGS) for line in _cpuinfo()
+        line.startswith("flags") and any(flag in line.split() for flag in _BF16_FLAGS) for line in cpuinfo()
     )
-
-
-def _cpuinfo() -> list[str]:
-    try:
-        return Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
