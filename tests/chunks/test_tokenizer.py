@@ -5,11 +5,14 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import BertTokenizerFast
 
 from captionlab.chunks.tokenizer import (
     CAPACITY,
     build_tokenizer,
+    distinct_rows,
     load_tokenizer,
     tokenize,
     tokenize_flat,
@@ -120,6 +123,14 @@ def test_flat_rows_are_the_same_rows(tokenizer):
     for row, ids in enumerate(tokenize(tokenizer, GOLDEN)):
         assert np.array_equal(flat[offsets[row] : offsets[row + 1]], ids)
     assert tokenize(tokenizer, []) == []
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=12))
+def test_every_row_is_found_again_among_the_distinct_ones(lists):
+    rows = [np.array(ids, dtype=np.uint16) for ids in lists]
+    distinct, places = distinct_rows(rows)
+    assert [distinct[place].tolist() for place in places] == lists
+    assert [row.tolist() for row in distinct] == [list(ids) for ids in dict.fromkeys(map(tuple, lists))]
 
 
 def test_a_tokenizer_file_with_truncation_and_padding_loads_clean(packaged, tokenizer):

@@ -47,6 +47,15 @@ def test_order_is_restored_whatever_the_sub_batches(encoder, bodies, budget):
         assert vector == pytest.approx(alone, abs=2e-6)
 
 
+def test_texts_of_the_same_tokens_have_the_same_bits(encoder, world):
+    """Whatever lies between them: they may otherwise fall into sub-batches of other shapes."""
+    tokenizer = build_tokenizer((world.root / "tokenizer" / "vocab.txt").read_text().split())
+    texts = ["A red dog", "a cat sits on the mat", "a  RED dog ", "one", "a red dog"]
+    vectors, _ = encode_sentences(encoder, tokenizer, texts, ceiling=24, sub_batch_tokens=8)
+    assert np.array_equal(vectors[0], vectors[2]) and np.array_equal(vectors[0], vectors[4])
+    assert not np.array_equal(vectors[0], vectors[1])
+
+
 def test_a_mode_is_left_as_it_was_and_no_row_gives_no_vector(encoder):
     encoder.train()
     assert encode_rows(encoder, [], sub_batch_tokens=64).shape == (0, 12)

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from captionlab.training import adam
 
@@ -48,6 +50,47 @@ def test_first_update_by_hand():
     torch.testing.assert_close(moments.first[0], torch.tensor([0.05, -0.4]))
     torch.testing.assert_close(moments.second[0], torch.tensor([0.00025, 0.016]))
     assert moments.count.item() == 1
+
+
+@given(
+    steps=st.lists(st.lists(st.integers(0, 39), min_size=1, max_size=30), min_size=1, max_size=6),
+    width=st.sampled_from([1, 7, 16, 24, 48]),
+    scale=st.sampled_from([1.0, 3.7]),
+    forgets=st.booleans(),
+)
+@settings(deadline=None)
+def test_a_sparse_gradient_gives_the_bits_of_the_dense_one(steps, width, scale, forgets):
+    """Rows may come twice, be few or nearly all, and be forgotten, as where a run is resumed."""
+    generator = torch.Generator().manual_seed(7)
+    table = torch.randn(40, width, generator=generator)
+    dense, sparse = [table.clone()], [table.clone()]
+    ours, theirs = adam.zero_moments(sparse), adam.zero_moments(dense)
+    for rows in steps:
+        values = torch.randn(len(rows), width, generator=generator)
+        gradient = torch.sparse_coo_tensor([rows], values, (40, width)).coalesce()
+        every: dict = {"rate": 0.01, "betas": (0.9, 0.999), "eps": 1e-8, "scale": scale}
+        adam.update(dense, [gradient.to_dense()], theirs, **every)
+        if forgets:
+            ours.touched[0] = None
+        adam.update(sparse, [gradient], ours, **every)
+    assert torch.equal(dense[0], sparse[0])
+    assert torch.equal(theirs.first[0], ours.first[0]) and torch.equal(theirs.second[0], ours.second[0])
+
+
+def test_only_rows_with_a_gradient_are_visited():
+    table = torch.ones(100, 16)
+    moments = adam.zero_moments([table])
+    table[50] = torch.nan
+    gradient = torch.sparse_coo_tensor([[3, 9]], torch.ones(2, 16), (100, 16)).coalesce()
+    adam.update([table], [gradient], moments, rate=0.1, betas=(0.9, 0.999), eps=1e-8)
+    changed = (table != 1.0).any(1).nonzero()[:, 0].tolist()
+    assert changed == [3, 9, 50]
+    assert moments.touched[0] is not None and moments.touched[0].sum() == 2
+
+
+def test_the_norm_of_a_sparse_gradient_is_that_of_its_values():
+    gradient = torch.sparse_coo_tensor([[3, 9, 3]], torch.tensor([[1.0], [4.0], [2.0]]), (100, 1)).coalesce()
+    assert adam.global_norm([gradient, torch.zeros(2)]).item() == 5.0
 
 
 def test_norm_and_clip_by_hand():

@@ -94,6 +94,17 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Ids]:
     return [flat[start:end] for start, end in pairwise(offsets)]
 
 
+def distinct_rows(rows: Sequence[npt.NDArray[Any]]) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.int64]]:
+    """The different rows of token ids among `rows` (of one dtype), by first appearance, and each row's place there.
+
+    Different texts may give one row: an uncased vocabulary sees neither case nor spacing.
+    """
+    numbers: dict[bytes, int] = {}
+    places = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
+    first = {place: index for index, place in reversed(list(enumerate(places)))}
+    return [rows[first[place]] for place in range(len(numbers))], np.array(places, dtype=np.int64)
+
+
 def tokenize_flat(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[Ids, npt.NDArray[np.int64]]:
     """Like `tokenize`, as one uint16 array and int64 offsets [texts + 1]; all cores are used."""
     rows = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]

@@ -1,6 +1,7 @@
 """Sentence vectors of token rows and of texts: length-sorted sub-batches, original order restored."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from captionlab.chunks.store import pad_rows
-from captionlab.chunks.tokenizer import tokenize
+from captionlab.chunks.tokenizer import distinct_rows, tokenize
+from captionlab.packed_linear import packed_linears
 from captionlab.rotary.encoder import CaptionEncoder
 
 # Padded tokens of one forward pass, in every reading, by the kind of device. On a CPU the activations of a layer
@@ -47,21 +49,28 @@ def encode_rows(
     The encoder runs in evaluation mode on the device it is on, `sub_batch_tokens` padded tokens at a time,
     and is put back into the mode it was in. `autocast` names a torch dtype ("bfloat16") or is None for FP32;
     `binding_path=False` switches the key phase and its norm off without touching a weight.
+
+    Equal rows are encoded once and have the same bits: their cosines tie.
     """
     device = next(encoder.parameters()).device
-    vectors = np.zeros((len(rows), encoder.config.target_width), dtype=np.float32)
+    distinct, places = distinct_rows(rows)
+    vectors = np.zeros((len(distinct), encoder.config.target_width), dtype=np.float32)
     was_training = encoder.training
     encoder.eval()
     dtype = getattr(torch, autocast) if autocast else torch.bfloat16
-    with torch.inference_mode(), torch.autocast(device.type, dtype=dtype, enabled=autocast is not None):
-        for batch in sub_batches([len(row) for row in rows], sub_batch_tokens):
-            ids, mask = pad_rows([rows[index] for index in batch])
+    with (
+        torch.inference_mode(),
+        torch.autocast(device.type, dtype=dtype, enabled=autocast is not None),
+        packed_linears(encoder) if autocast is None else nullcontext(),
+    ):
+        for batch in sub_batches([len(row) for row in distinct], sub_batch_tokens):
+            ids, mask = pad_rows([distinct[index] for index in batch])
             output = encoder(
                 torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), binding_path=binding_path
             )
             vectors[batch] = output.sentence.float().cpu().numpy()
     encoder.train(was_training)
-    return vectors
+    return vectors[places]
 
 
 def encode_sentences(

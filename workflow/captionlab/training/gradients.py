@@ -18,7 +18,7 @@ def direct(task: Task, batch: Batch) -> dict[str, float]:
     terms = {**task.losses(vectors, batch.context), **_means(outputs, _total_counts(outputs))}
     total = _weighted(terms, task.weights)
     total.backward()  # type: ignore[no-untyped-call]
-    _densify(task)
+    _coalesce(task)
     return _values(total, terms)
 
 
@@ -45,15 +45,15 @@ def cached(task: Task, batch: Batch) -> dict[str, float]:
         _restore(part, state)
         _backward(task, task.forward(part), slope[part.places], counts)
     _restore(batch.parts[-1], after)
-    _densify(task)
+    _coalesce(task)
     return _values(_weighted(terms, task.weights), terms)
 
 
-def _densify(task: Task) -> None:
-    """Sparse gradients, which sub-batches add up row by row, as the dense ones that the optimizer takes."""
+def _coalesce(task: Task) -> None:
+    """Sparse gradients, to which each sub-batch adds its rows, with every row once, as the optimizer takes them."""
     for parameter in task.model.parameters():
         if parameter.grad is not None and parameter.grad.is_sparse:
-            parameter.grad = parameter.grad.to_dense()
+            parameter.grad = parameter.grad.coalesce()
 
 
 def _backward(task: Task, output: PartOutput, slope: Tensor, counts: Mapping[str, int]) -> None:
