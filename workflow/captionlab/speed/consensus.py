@@ -7,19 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.torch import load_file
-from torch import Tensor
 
-from captionlab.sources.packages import package_file
 from captionlab.speed.children import MEGABYTE, available_bytes, run_child
-from captionlab.speed.peers import sentence_bert
+from captionlab.speed.peers import packaged_teacher, teacher_peer
 from captionlab.speed.rows import Part, Row
 from captionlab.speed.synthetic import write_teachers
 from captionlab.speed.timing import Sample, in_turn, measured, pin_threads, rate, seconds
 from captionlab.speed.tokenising import read_captions
-from captionlab.targets.bert import BertEncoder
 from captionlab.targets.encode import encode_texts
-from captionlab.targets.onnx_weights import bert_state
 from captionlab.targets.rows import BLOCK_ROWS
 from captionlab.targets.teachers import Teacher, load_teacher
 
@@ -42,18 +37,11 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
     return Part("consensus", [*rows, *_alignment_rows(spec["speed"], threads)])
 
 
-def packaged_teacher(targets: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The spec of the first teacher, by order of the config, whose weights lie in a package; None without one."""
-    teachers = (targets or {}).get("teachers") or {}
-    found = [{"name": name, **entry} for name, entry in teachers.items() if entry.get("kind") == "package"]
-    return found[0] if found else None
-
-
 def _encoding_row(entry: dict[str, Any], spec: Mapping[str, Any], root: Path, threads: int) -> Row:
     captions = read_captions(root, spec["chunk"], min(CAPTIONS, spec["speed"]["captions"]))
     teacher = load_teacher(entry, threads=threads)
     with tempfile.TemporaryDirectory() as folder:
-        peer = _sentence_transformer(entry, teacher, Path(folder))
+        peer = teacher_peer(entry, teacher, Path(folder), teacher.ceiling)
         ours, theirs = _our_vectors(teacher, captions), _peer_vectors(peer, captions)
         samples = in_turn(
             {"ours": lambda: _our_vectors(teacher, captions), "peer": lambda: _peer_vectors(peer, captions)},
@@ -70,15 +58,6 @@ def _encoding_row(entry: dict[str, Any], spec: Mapping[str, Any], root: Path, th
         agreement=float(np.abs(ours - theirs).max()),
         note=f"FP32, mean pooling, at most {teacher.ceiling} tokens, not normalised",
     )
-
-
-def _sentence_transformer(entry: Mapping[str, Any], teacher: Teacher, folder: Path) -> Any:
-    assert isinstance(teacher.model, BertEncoder)
-    weights = package_file(entry["package"], entry["weights"], entry["sha256"])
-    state: Mapping[str, Tensor] = bert_state(weights) if entry.get("format") == "onnx" else load_file(weights)
-    file = entry["tokenizer"]
-    vocabulary = package_file(file["package"], file["file"], file.get("sha256"))
-    return sentence_bert(folder, teacher.model.config, state, vocabulary, teacher.ceiling)
 
 
 def _our_vectors(teacher: Teacher, captions: list[str]) -> NDArray[np.float32]:

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from captionlab.errors import CaptionlabError
+from captionlab.sources.packages import package_file
 from captionlab.targets.bert import BertConfig as Shape
+from captionlab.targets.bert import BertEncoder
+from captionlab.targets.onnx_weights import bert_state
+from captionlab.targets.teachers import Teacher
 
 
 def require(*packages: str) -> None:
@@ -26,6 +31,25 @@ def require(*packages: str) -> None:
 def fast_bert_tokenizer(vocabulary: Path) -> Any:
     """transformers' own fast BERT tokenizer over a `vocab.txt`."""
     return BertTokenizer(vocab=str(vocabulary))
+
+
+def packaged_teacher(targets: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The spec of the first teacher, by order of the config, whose weights lie in a package; None without one."""
+    teachers = (targets or {}).get("teachers") or {}
+    found = [{"name": name, **entry} for name, entry in teachers.items() if entry.get("kind") == "package"]
+    return found[0] if found else None
+
+
+def teacher_peer(entry: Mapping[str, Any], teacher: Teacher, folder: Path, ceiling: int) -> Any:
+    """A packaged BERT teacher (`entry` is its spec, `teacher` what it loads as) as a SentenceTransformer."""
+    assert isinstance(teacher.model, BertEncoder)
+    weights = package_file(entry["package"], entry["weights"], entry["sha256"])
+    state: Mapping[str, torch.Tensor] = (
+        bert_state(weights) if entry.get("format") == "onnx" else load_file(weights)
+    )
+    file = entry["tokenizer"]
+    vocabulary = package_file(file["package"], file["file"], file.get("sha256"))
+    return sentence_bert(folder, teacher.model.config, state, vocabulary, ceiling)
 
 
 def sentence_bert(
