@@ -71,3 +71,8 @@ def test_a_compiled_model_stays_as_it_is(model):
     model[0].compile()
     with packed_linears(model):
         assert replaced(model) == []
+
+
+def test_under_autocast_a_model_stays_as_it_is(model):
+    with torch.autocast("cpu", dtype=torch.bfloat16), packed_linears(model):
+        assert replaced(model) == []

@@ -99,10 +99,10 @@ def distinct_rows(rows: Sequence[npt.NDArray[Any]]) -> tuple[list[npt.NDArray[An
 
     Different texts may give one row: an uncased vocabulary sees neither case nor spacing.
     """
-    numbers: dict[bytes, int] = {}
-    places = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
-    first = {place: index for index, place in reversed(list(enumerate(places)))}
-    return [rows[first[place]] for place in range(len(numbers))], np.array(places, dtype=np.int64)
+    keys = [row.tobytes() for row in rows]
+    distinct = dict(zip(keys, rows, strict=True))
+    numbers = {key: number for number, key in enumerate(distinct)}
+    return list(distinct.values()), np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def tokenize_flat(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[Ids, npt.NDArray[np.int64]]:

@@ -1,7 +1,6 @@
 """Sentence vectors of token rows and of texts: length-sorted sub-batches, original order restored."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ def encode_rows(
     with (
         torch.inference_mode(),
         torch.autocast(device.type, dtype=dtype, enabled=autocast is not None),
-        packed_linears(encoder) if autocast is None else nullcontext(),
+        packed_linears(encoder),
     ):
         for batch in sub_batches([len(row) for row in distinct], sub_batch_tokens):
             ids, mask = pad_rows([distinct[index] for index in batch])
@@ -91,6 +90,11 @@ def encode_sentences(
         binding_path=binding_path,
     )
     return vectors, sum(len(row) > ceiling for row in rows)
+
+
+def tokenize_cut(tokenizer: Tokenizer, texts: Sequence[str], ceiling: int) -> list[NDArray[np.uint16]]:
+    """Token ids of each text with its specials, cut to `ceiling`."""
+    return [cut_row(row, ceiling) for row in tokenize(tokenizer, texts)]
 
 
 def cut_row(row: NDArray[Any], ceiling: int) -> NDArray[Any]:

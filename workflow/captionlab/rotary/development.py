@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from captionlab.chunks.store import ChunkStore
-from captionlab.chunks.tokenizer import load_tokenizer, tokenize
-from captionlab.evaluation.encode import cut_row, encode_rows
+from captionlab.chunks.tokenizer import load_tokenizer
+from captionlab.evaluation.encode import encode_rows, tokenize_cut
 from captionlab.evaluation.geometry import participation_rank, teacher_cosine
 from captionlab.evaluation.sampling import sample_rows
 from captionlab.evaluation.spearman import cosine_rows, spearman
@@ -56,7 +56,7 @@ def read_development(
     return Development(
         captions=store.rows(rows, caption_ceiling),
         targets=store.target_rows(rows),
-        sentences=[cut_row(row, ceiling) for row in tokenize(load_tokenizer(tokenizer), unique)],
+        sentences=tokenize_cut(load_tokenizer(tokenizer), unique, ceiling),
         first=np.array([number[pair.sentence1] for pair in pairs], dtype=np.int64),
         second=np.array([number[pair.sentence2] for pair in pairs], dtype=np.int64),
         scores=np.array([pair.score for pair in pairs], dtype=np.float64),

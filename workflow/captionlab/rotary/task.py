@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from captionlab.chunks.store import ChunkStore, open_chunk, pad_rows
-from captionlab.chunks.tokenizer import load_tokenizer, vocabulary, vocabulary_digest
+from captionlab.chunks.tokenizer import distinct_rows, load_tokenizer, vocabulary, vocabulary_digest
 from captionlab.errors import ConfigError, DamagedFileError
 from captionlab.evaluation.encode import SUB_BATCH_TOKENS
 from captionlab.rotary.build import build_encoder, config_from_spec
@@ -188,7 +188,7 @@ def load_batch(
         inputs = (torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))
         parts.append(Part(torch.from_numpy(places).to(device), inputs))
     targets = torch.from_numpy(store.target_rows(rows)).to(device)
-    groups = _groups(tokens).to(device) if mask_duplicates else None
+    groups = torch.from_numpy(distinct_rows(tokens)[1]).to(device) if mask_duplicates else None
     return Batch(parts, Goal(targets, groups), rows=len(rows), tokens=sum(lengths))
 
 
@@ -232,12 +232,6 @@ def activation_bytes(model: Mapping[str, Any], half: bool) -> float:
     feed-forward's."""
     numbers = model["layers"] * (10 * model["width"] + 2 * model["ffn"])
     return float(numbers * (_HALF_BYTES if half else _FULL_BYTES))
-
-
-def _groups(rows: Sequence[NDArray[np.uint16]]) -> Tensor:
-    """The same number int64 for rows that hold the same tokens."""
-    numbers: dict[bytes, int] = {}
-    return torch.tensor([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows])
 
 
 def _check_chunk(store: ChunkStore, tokenizer_sha256: str, width: int) -> None:

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from captionlab.chunks.tokenizer import distinct_rows, load_tokenizer, vocabulary
-from captionlab.evaluation.encode import SUB_BATCH_TOKENS, encode_sentences
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, encode_sentences, tokenize_cut
 from captionlab.evaluation.references import teacher_sentences
 from captionlab.evaluation.spearman import FloatArray
 from captionlab.rotary.build import build_encoder, config_from_spec
@@ -33,12 +34,19 @@ from captionlab.speed.suite_bench import (
     scores_of,
     sentences,
     size_of,
-    token_rows,
     warmed_by_us,
 )
-from captionlab.speed.timing import Reading, in_turn, pin_threads, rate
+from captionlab.speed.timing import Reading, Sample, in_turn, pin_threads, rate
 from captionlab.targets.teachers import load_teacher
 from captionlab.training.devices import make_deterministic
+
+# Every way by its name; `peer` is sentence-transformers. Ours reads whole files, so it warms up another way.
+_WAYS: Mapping[str, Callable[[Bench], Any]] = {
+    "ours": scored_by_us,
+    "peer": scored_by_peer,
+    "mteb": scored_by_mteb,
+}
+_WARM: Mapping[str, Callable[[Bench], Any]] = {"ours": warmed_by_us}
 
 
 def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
@@ -79,20 +87,25 @@ def _pairs(spec: Mapping[str, Any], root: Path) -> dict[str, list[Pair]]:
     return {suite: read_pairs(root / "suites" / f"{suite}.tsv") for suite in spec["suites"]}
 
 
-def _encoder_rows(spec: Mapping[str, Any], bench: Bench, threads: int) -> list[Row]:
-    found: dict[str, Any] = {}
-    ways: dict[str, Callable[[], Any]] = {
-        "ours": lambda: found.update(ours=scored_by_us(bench)),
-        "sentence-transformers": lambda: found.update(peer=scored_by_peer(bench)),
-        "mteb": lambda: found.update(mteb=scored_by_mteb(bench)),
-    }
+def _timed(
+    spec: Mapping[str, Any], bench: Bench, names: Sequence[str], threads: int
+) -> tuple[dict[str, Any], dict[str, list[Sample]], dict[str, Reading]]:
+    """What each way of reading found, the calls measured, and sentences a second."""
     for _ in range(spec["speed"]["warmup"]):
-        warm = few(bench)
-        warmed_by_us(warm)
-        scored_by_peer(warm)
-        scored_by_mteb(warm)
+        for name in names:
+            {**_WAYS, **_WARM}[name](few(bench))
+    found: dict[str, Any] = {}
+
+    def read(name: str) -> None:
+        found[name] = _WAYS[name](bench)
+
+    ways = {name: partial(read, name) for name in names}
     samples = in_turn(ways, warmup=0, repeats=spec["speed"]["encoding"]["repeats"])
-    readings = {name: rate(taken, sentences(bench), threads) for name, taken in samples.items()}
+    return found, samples, {name: rate(taken, sentences(bench), threads) for name, taken in samples.items()}
+
+
+def _encoder_rows(spec: Mapping[str, Any], bench: Bench, threads: int) -> list[Row]:
+    found, samples, readings = _timed(spec, bench, list(_WAYS), threads)
     model = spec["speed"]["model"]
     size = f"{model['layers']} x {model['width']}, {size_of(bench)}"
     row = Row(
@@ -115,16 +128,7 @@ def _teacher_rows(spec: Mapping[str, Any], root: Path, folder: Path, threads: in
     bench = Bench(
         teacher_sentences(teacher), teacher.tokenizer, peer, root / "suites", pairs, spec["ceiling"]
     )
-    for _ in range(spec["speed"]["warmup"]):
-        warmed_by_us(few(bench))
-        scored_by_peer(few(bench))
-    found: dict[str, Any] = {}
-    ways: dict[str, Callable[[], Any]] = {
-        "ours": lambda: found.update(ours=scored_by_us(bench)),
-        "peer": lambda: found.update(peer=scored_by_peer(bench)),
-    }
-    samples = in_turn(ways, warmup=0, repeats=spec["speed"]["encoding"]["repeats"])
-    readings = {name: rate(taken, sentences(bench), threads) for name, taken in samples.items()}
+    found, _, readings = _timed(spec, bench, ("ours", "peer"), threads)
     agreement, note = _agreement(bench, found["ours"].cosines, found["peer"][1])
     return [
         Row(
@@ -149,7 +153,7 @@ def _peer_rows(
         replace(
             row,
             peer_name="SentenceTransformer.encode",
-            peer=readings["sentence-transformers"],
+            peer=readings["peer"],
             agreement=agreement,
             note=note,
         ),
@@ -189,7 +193,7 @@ def tied(bench: Bench, suite: str, cosines: FloatArray) -> FloatArray:
     """`cosines` with 1 for pairs of two equal rows of tokens, and that of the first for pairs of the same rows."""
     pairs = bench.pairs[suite]
     texts = distinct_sentences(pairs)
-    _, places = distinct_rows(token_rows(bench, texts))
+    _, places = distinct_rows(tokenize_cut(bench.tokenizer, texts, bench.ceiling))
     place = dict(zip(texts, places.tolist(), strict=True))
     first: dict[frozenset[int], float] = {}
     keys = [frozenset((place[pair.sentence1], place[pair.sentence2])) for pair in pairs]
@@ -210,7 +214,7 @@ def _rate_row(
 ) -> Row:
     """Products on the real tokens of distinct sentences, against what torch's products reach by themselves."""
     texts = [distinct_sentences(pairs) for pairs in bench.pairs.values()]
-    distinct = [distinct_rows(token_rows(bench, every))[0] for every in texts]
+    distinct = [distinct_rows(tokenize_cut(bench.tokenizer, every, bench.ceiling))[0] for every in texts]
     lengths = np.array([len(row) for rows in distinct for row in rows], dtype=np.float64)
     shape = Shape(len(lengths), float(lengths.sum()), float((lengths**2).sum()))
     model = spec["speed"]["model"]

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from captionlab.chunks.tokenizer import tokenize
-from captionlab.evaluation.encode import cut_row
 from captionlab.evaluation.spearman import FloatArray, cosine_rows, spearman
 from captionlab.evaluation.suites import Encode, SuiteReadings, evaluate, read_suites
 from captionlab.sources.pairs import Pair, distinct_sentences
@@ -94,11 +91,6 @@ def scores_of(bench: Bench, cosines: Mapping[str, FloatArray]) -> dict[str, floa
         suite: spearman(values, np.array([pair.score for pair in bench.pairs[suite]], dtype=np.float64))
         for suite, values in cosines.items()
     }
-
-
-def token_rows(bench: Bench, texts: Sequence[str]) -> list[NDArray[Any]]:
-    """Token ids of each text as our encoder gets them."""
-    return [cut_row(row, bench.ceiling) for row in tokenize(bench.tokenizer, texts)]
 
 
 def sentences(bench: Bench) -> int:

@@ -11,9 +11,9 @@ import torch
 from tokenizers import Tokenizer
 
 from captionlab.chunks.store import ChunkStore
-from captionlab.chunks.tokenizer import load_tokenizer, tokenize, vocabulary
+from captionlab.chunks.tokenizer import load_tokenizer, vocabulary
 from captionlab.evaluation.captions import open_chunks, read_samples
-from captionlab.evaluation.encode import SUB_BATCH_TOKENS, cut_row, encode_sentences
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, encode_sentences, tokenize_cut
 from captionlab.evaluation.lookup import LookupRows, lookup_document
 from captionlab.evaluation.restore import restore_encoder
 from captionlab.evaluation.results import write_cosines
@@ -162,6 +162,6 @@ def _lookup_suites(job: _Job) -> list[LookupRows]:
     for suite in job.spec["lookup"].get("suites", ()):
         pairs, _ = open_suite(job.args.suites, suite)
         texts = distinct_sentences(pairs)
-        rows = [cut_row(row, job.spec["ceiling"]) for row in tokenize(job.tokenizer, texts)]
+        rows = tokenize_cut(job.tokenizer, texts, job.spec["ceiling"])
         read.append(LookupRows(suite, rows, range(len(rows))))
     return read
