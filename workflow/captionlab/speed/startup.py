@@ -125,7 +125,8 @@ def _imports(module: str) -> frozenset[str]:
 
 def _heavy_rows(what: str, steps: Sequence[str], samples: Samples, bare: str) -> list[Row]:
     """Rows beside the import that none of the steps can do without."""
-    goal, note = Goal("ratio", 1 / MOST_OF_BARE), f"At most {MOST_OF_BARE} times the bare import."
+    goal = Goal("ratio", 1 / MOST_OF_BARE)
+    note = f"At most {MOST_OF_BARE} times the bare import; a step holds the garbage collector back as it imports."
     return _ranked_rows(what, steps, samples, bare, goal=goal, note=note)
 
 
