@@ -73,6 +73,78 @@ def test_a_compiled_model_stays_as_it_is(model):
         assert replaced(model) == []
 
 
-def test_under_autocast_a_model_stays_as_it_is(model):
-    with torch.autocast("cpu", dtype=torch.bfloat16), packed_linears(model):
-        assert replaced(model) == []
+@pytest.mark.parametrize("gradients", [False, True])
+def test_under_autocast_products_are_torchs_own(model, gradients):
+    x = torch.randn(3, 24)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = model(x)
+    with (
+        packed_linears(model, gradients=gradients),
+        torch.no_grad(),
+        torch.autocast("cpu", dtype=torch.bfloat16),
+    ):
+        assert torch.equal(model(x), expected) and expected.dtype == torch.bfloat16
+
+
+def slopes(model, x, weight):
+    """The output and the gradients of its sum weighted by `weight`, of x and of every parameter by name."""
+    x = x.detach().requires_grad_()
+    output = model(x)
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    found = torch.autograd.grad((output * weight).sum(), [x, *parameters])
+    return dict(zip(("output", "x", *names), (output.detach(), *found), strict=True))
+
+
+@pytest.mark.parametrize("shape", [(3, 24), (2, 5, 24), (1, 1, 24), (300, 24)])
+def test_gradients_are_the_same_but_for_rounding(model, shape):
+    """Against autograd's own in FP64."""
+    x, weight = torch.randn(shape), torch.randn(*shape[:-1], 8)
+    exact = slopes(model.double(), x.double(), weight.double())
+    model.float()
+    with packed_linears(model, gradients=True):
+        assert replaced(model) == ["0", "3"]
+        packed = slopes(model, x, weight)
+    assert list(packed) == ["output", "x", "0.weight", "0.bias", "2.weight", "2.bias", "3.weight"]
+    for name, tensor in packed.items():
+        torch.testing.assert_close(tensor, exact[name].float(), rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_gradients_come_back_through_rows_that_do_not_lie_together(model):
+    x, weight = torch.randn(24, 7).T, torch.randn(8, 7).T
+    with packed_linears(model, gradients=True):
+        apart, together = slopes(model, x, weight), slopes(model, x.contiguous(), weight.contiguous())
+        (model(x).transpose(0, 1) * weight.T.contiguous()).sum().backward()
+    for name, tensor in apart.items():
+        torch.testing.assert_close(tensor, together[name], rtol=1e-5, atol=1e-6, msg=name)
+    torch.testing.assert_close(model[0].weight.grad, together["0.weight"], rtol=1e-5, atol=1e-6)
+
+
+def test_sub_batches_add_up_their_gradients_and_repeat_their_bits(model):
+    x = torch.randn(2, 9, 24)
+    found = []
+    for _ in range(2):
+        model.zero_grad()
+        with packed_linears(model, gradients=True):
+            for part in x:
+                model(part).square().sum().backward()
+        found.append(model[3].weight.grad.clone())
+    assert torch.equal(*found)
+    model.zero_grad()
+    model(x).square().sum().backward()
+    torch.testing.assert_close(found[0], model[3].weight.grad, rtol=1e-5, atol=1e-5)
+
+
+def test_what_wants_no_gradient_gets_none(model):
+    model[0].requires_grad_(False)
+    with packed_linears(model, gradients=True):
+        model(torch.randn(3, 24)).sum().backward()
+    assert model[0].weight.grad is None and model[0].bias.grad is None
+    assert model[3].weight.grad is not None
+
+
+def test_a_second_derivative_is_refused(model):
+    x = torch.randn(3, 24, requires_grad=True)
+    with packed_linears(model, gradients=True):
+        (slope,) = torch.autograd.grad(model(x).square().sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            slope.sum().backward()

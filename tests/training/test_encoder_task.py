@@ -1,6 +1,7 @@
 """The encoder's task on real chunks: what a batch holds, and that the gradient cache is exact for it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from captionlab.chunks.store import open_chunk
 from captionlab.errors import ConfigError
 from captionlab.rotary.task import Sources, activation_bytes, load_batch, prepare_study, rows_used
 from captionlab.training import gradients
+from captionlab.training.adam import zero_moments
+from captionlab.training.loop import Run, take_step
 from captionlab.training.order import rows_of_step
 
 CPU = torch.device("cpu")
@@ -79,6 +82,32 @@ def test_cached_gradients_equal_direct_ones_lookup_loss_included(world, dropout,
         found.append([parameter.grad.clone() for parameter in task.model.parameters()])
     for direct, cached in zip(*found, strict=True):
         assert (direct - cached).norm() <= 1e-6 * direct.norm()
+
+
+def test_a_step_multiplies_with_packed_weights_and_gives_the_gradients_of_plain_ones(world):
+    unclipped = {"training": {"clip": 1e6}}
+    study, modules = _study(world, **unclipped), []
+
+    def forward(part):
+        modules.append([module for module in study.task.model.modules() if "forward" in vars(module)])
+        return study.task.forward(part)
+
+    run = Run(
+        replace(study.task, forward=forward),
+        study.plan,
+        Path(),
+        {},
+        zero_moments(list(study.task.model.parameters())),
+    )
+    take_step(run)
+    packed = [parameter.grad for parameter in study.task.model.parameters()]
+    assert len(modules) > 1
+    assert all(len(found) == 4 * len(study.task.model.layers) + 2 for found in modules)
+    again = _study(world, **unclipped).task
+    where, rows = rows_of_step(study.plan.seed, 1, study.plan.rows_per_chunk, study.plan.batch)
+    gradients.direct(again, again.load(where.chunk, rows))
+    for mine, parameter in zip(packed, again.model.parameters(), strict=True):
+        assert (mine - parameter.grad).norm() <= 1e-5 * parameter.grad.norm()
 
 
 def test_the_activation_estimate_is_near_what_autograd_keeps(world):

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from captionlab.errors import CaptionlabError
+from captionlab.packed_linear import packed_linears
 from captionlab.training import adam, checkpoint, gradients, history, randomness
 from captionlab.training.adam import Moments
 from captionlab.training.order import rows_of_step
@@ -94,7 +95,8 @@ def take_step(run: Run) -> dict[str, Any]:
     task.model.train()
     for parameter in task.model.parameters():
         parameter.grad = None
-    losses = gradients.cached(task, batch) if task.cached else gradients.direct(task, batch)
+    with packed_linears(task.model, gradients=True):
+        losses = gradients.cached(task, batch) if task.cached else gradients.direct(task, batch)
     parameters = list(task.model.parameters())
     slopes = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     norm = float(adam.global_norm(slopes))
