@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import nn
 
+from captionlab import packed_linear
 from captionlab.packed_linear import packed_linears
 
 
@@ -10,7 +11,8 @@ class Odd(nn.Linear):
 
 
 @pytest.fixture
-def model():
+def model(monkeypatch):
+    monkeypatch.setattr(packed_linear, "LEAST_TRAINED", 1)
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(24, 40), nn.GELU(), Odd(40, 40), nn.Linear(40, 8, bias=False)).eval()
 
@@ -148,3 +150,11 @@ def test_a_second_derivative_is_refused(model):
         (slope,) = torch.autograd.grad(model(x).square().sum(), x, create_graph=True)
         with pytest.raises(RuntimeError, match="once_differentiable"):
             slope.sum().backward()
+
+
+def test_training_leaves_narrow_weights_as_they_are():
+    model = nn.Sequential(nn.Linear(511, 512), nn.Linear(512, 512), nn.Linear(512, 511), nn.Linear(512, 2048))
+    with packed_linears(model, gradients=True):
+        assert replaced(model) == ["1", "3"]
+    with packed_linears(model):
+        assert replaced(model) == ["0", "1", "2", "3"]
