@@ -10,6 +10,12 @@ class Odd(nn.Linear):
     """A subclass may do more than multiply."""
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch):
+    """A processor whose training packs, whatever runs the tests."""
+    monkeypatch.setattr(packed_linear, "vendor", lambda: "AuthenticAMD")
+
+
 @pytest.fixture
 def model(monkeypatch):
     monkeypatch.setattr(packed_linear, "LEAST_TRAINED", 1)
@@ -158,3 +164,11 @@ def test_training_leaves_narrow_weights_as_they_are():
         assert replaced(model) == ["1", "3"]
     with packed_linears(model):
         assert replaced(model) == ["0", "1", "2", "3"]
+
+
+def test_training_on_an_intel_processor_leaves_weights_as_they_are(model, monkeypatch):
+    monkeypatch.setattr(packed_linear, "vendor", lambda: "GenuineIntel")
+    with packed_linears(model, gradients=True):
+        assert replaced(model) == []
+    with packed_linears(model):
+        assert replaced(model) == ["0", "3"]

@@ -1,6 +1,7 @@
 """What this machine's processor is, by the system's own listing; no torch."""
 
 import platform
+from functools import cache
 from pathlib import Path
 
 
@@ -10,6 +11,13 @@ def processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
+
+
+@cache
+def vendor() -> str:
+    """The processor's vendor (`GenuineIntel`, `AuthenticAMD`, ..); empty where the system lists none."""
+    named = [line.partition(":")[2].strip() for line in cpuinfo() if line.startswith("vendor_id")]
+    return named[0] if named else ""
 
 
 def cpuinfo() -> list[str]:
