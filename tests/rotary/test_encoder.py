@@ -216,6 +216,34 @@ def test_a_row_does_not_see_its_neighbours(build, rows, extra, name):
     assert (together.sentence[0] - alone.sentence[0]).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("pooling", ["mean-then-head", "head-then-mean"])
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_groups_of_several_lengths_give_what_each_gives_alone(name, pooling, build):
+    """Left padding, right padding, none, and a row without a real token among them."""
+    encoder = build(name, pooling=pooling)
+    batches = [
+        padded(batch(rows=2, length=20, seed=1), 3, 2),
+        padded(batch(rows=1, length=24, seed=2), 0, 0),
+        padded(batch(rows=4, length=17, seed=3), 0, 4),
+    ]
+    batches[2][1][1] = False
+    together = encoder.forward_together(batches, want_lookup=True)
+    assert len(together) == 3
+    for output, (ids, mask) in zip(together, batches, strict=True):
+        alone = encoder(ids, mask, want_lookup=True)
+        torch.testing.assert_close(output.tokens[mask], alone.tokens[mask], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(output.sentence, alone.sentence, rtol=1e-5, atol=2e-6)
+        torch.testing.assert_close(output.lookup.scores, alone.lookup.scores, rtol=1e-4, atol=1e-5)
+        assert torch.equal(output.lookup.words.identity, alone.lookup.words.identity)
+
+
+def test_bad_input_among_groups_is_refused(build):
+    encoder = build("relative-16")
+    good = padded(batch(rows=1), 0, 0)
+    with pytest.raises(ValueError, match="mask"):
+        encoder.forward_together([good, (good[0], good[1][:, 1:])])
+
+
 @pytest.mark.parametrize("name", ["binding-piece", "binding-whole"])
 def test_ids_may_be_of_any_width(name, build):
     encoder, ids = build(name), batch()
@@ -449,8 +477,8 @@ def test_the_stack_agrees_with_a_plain_reading(build):
 def test_the_arithmetic_stands_alone(repository):
     folder = repository / "workflow" / "captionlab" / "rotary"
     for name, allowed in (
-        ("encoder", {"math", "dataclasses", "torch"}),
-        ("lookup", {"math", "dataclasses", "torch"}),
+        ("encoder", {"collections", "dataclasses", "math", "torch", "typing"}),
+        ("lookup", {"dataclasses", "math", "torch"}),
     ):
         tree = ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))
         imported = {

@@ -112,6 +112,21 @@ def test_rotation_by_hand():
     assert turned.tolist() == pytest.approx([-3.0, 1 - 2 * root, 1.0, 2 + root], abs=1e-6)
 
 
+def test_rotation_and_its_gradients_equal_complex_products():
+    """Of a view of a wider tensor, as attention gives it; a pair of channels is a complex number turned by i phi."""
+    draw = torch.Generator().manual_seed(0)
+    wide = torch.randn(5, 2, 3, 12, generator=draw, dtype=torch.float64, requires_grad=True)
+    angles = torch.rand(5, 1, 3, 4, generator=draw, dtype=torch.float64) * math.tau
+    x = wide[..., 2:10]
+    turned = rotate(x, angles.cos(), angles.sin())
+    expected = torch.view_as_real(
+        torch.complex(x[..., :4], x[..., 4:]) * torch.polar(torch.ones(()).double(), angles)
+    )
+    torch.testing.assert_close(turned, torch.cat(expected.unbind(-1), -1))
+    assert torch.autograd.gradcheck(lambda y: rotate(y[..., 2:10], angles.cos(), angles.sin()), wide)
+    assert torch.autograd.gradgradcheck(lambda y: rotate(y[..., 2:10], angles.cos(), angles.sin()), wide)
+
+
 @given(st.integers(0, 255), st.integers(0, 255), st.integers(0, 7900), st.integers(0, 9))
 def test_relative_scores_depend_on_the_distance_only(a, b, shift, seed):
     draw = torch.Generator().manual_seed(seed)

@@ -10,11 +10,13 @@ import torch
 from captionlab import packed_linear
 from captionlab.chunks.store import open_chunk
 from captionlab.errors import ConfigError
+from captionlab.rotary import task as rotary_task
 from captionlab.rotary.task import Sources, activation_bytes, load_batch, prepare_study, rows_used
 from captionlab.training import gradients
 from captionlab.training.adam import zero_moments
 from captionlab.training.loop import Run, take_step
 from captionlab.training.order import rows_of_step
+from captionlab.training.task import Part
 
 CPU = torch.device("cpu")
 
@@ -30,26 +32,77 @@ def _study(world, **changes):
     return prepare_study(spec, Sources(chunks, *folders), CPU, {})
 
 
-def test_a_batch_holds_its_rows_once_padded_to_their_own_longest(world):
+def _loaded(store, rows, **changes):
+    asked = {"ceiling": 9, "sub_batch_tokens": 20, "mask_duplicates": False, "joins": True, "device": CPU}
+    return load_batch(store, rows, **(asked | changes))
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_a_batch_holds_its_rows_once_padded_to_the_longest_of_their_group(world, joins):
     store = open_chunk(world.root / "chunks" / "train-0", verify=True)
     rows = np.array([3, 17, 4, 40, 8, 9, 11])
-    batch = load_batch(store, rows, ceiling=9, sub_batch_tokens=20, mask_duplicates=False, device=CPU)
+    batch = _loaded(store, rows, joins=joins)
     assert sorted(torch.cat([part.places for part in batch.parts]).tolist()) == list(range(7))
     assert batch.tokens == store.lengths(9)[rows].sum()
     assert torch.equal(batch.context.targets, torch.from_numpy(store.target_rows(rows)))
     assert len(batch.parts) > 1
     for part in batch.parts:
-        ids, mask = part.inputs
-        assert mask.any(0).all()
-        assert ids.numel() <= 20 or len(ids) == 1
-        for place, row, real in zip(part.places.tolist(), ids, mask, strict=True):
+        assert sum(ids.numel() for ids, _ in part.inputs) <= 20 or len(part.places) == 1
+        held = [(row, real) for ids, mask in part.inputs for row, real in zip(ids, mask, strict=True)]
+        assert all(mask.any(0).all() for _, mask in part.inputs)
+        for place, (row, real) in zip(part.places.tolist(), held, strict=True):
             assert row[real].tolist() == store.rows([int(rows[place])], 9)[0].tolist()
+
+
+def test_only_joined_sub_batches_hold_several_groups(world, monkeypatch):
+    """Several lengths, each worth a group, and room for all of them in a sub-batch."""
+    monkeypatch.setattr(rotary_task, "CPU_OVERHEAD", 0)
+    store = open_chunk(world.root / "chunks" / "train-0", verify=True)
+    wide = {"ceiling": 99, "sub_batch_tokens": 4096}
+    joined, apart = (
+        [
+            [ids.shape for ids, _ in part.inputs]
+            for part in _loaded(store, range(50), joins=joins, **wide).parts
+        ]
+        for joins in (True, False)
+    )
+    assert len(joined) == 1
+    assert len(joined[0]) > 1
+    assert [[shape] for shape in joined[0]] == apart
+
+
+@pytest.mark.parametrize("lookup_loss", [0.0, 0.1])
+def test_joined_groups_give_the_gradients_of_separate_ones(world, monkeypatch, lookup_loss):
+    monkeypatch.setattr(rotary_task, "CPU_OVERHEAD", 0)
+    study = _study(world, option={"lookup_loss": lookup_loss}, training={"sub_batch_tokens": 4096})
+    task, found = study.task, []
+    where, rows = rows_of_step(study.plan.seed, 1, study.plan.rows_per_chunk, study.plan.batch)
+    joined = task.load(where.chunk, rows)
+    apart = replace(
+        joined,
+        parts=[
+            Part(places, [group])
+            for part in joined.parts
+            for places, group in zip(
+                part.places.split([len(ids) for ids, _ in part.inputs]), part.inputs, strict=True
+            )
+        ],
+    )
+    assert len(joined.parts) < len(apart.parts)
+    for batch in (joined, apart):
+        for parameter in task.model.parameters():
+            parameter.grad = None
+        values = gradients.direct(task, batch)
+        assert (values.get("lookup", 0.0) > 0) == (lookup_loss > 0)
+        found.append([parameter.grad.to_dense().clone() for parameter in task.model.parameters()])
+    for mine, other in zip(*found, strict=True):
+        assert (mine - other).norm() <= 2e-6 * other.norm()
 
 
 def test_equal_captions_form_a_group(world):
     store = open_chunk(world.root / "chunks" / "train-0", verify=True)
     rows = np.array([5, 6, 5, 7, 6])
-    batch = load_batch(store, rows, ceiling=12, sub_batch_tokens=99, mask_duplicates=True, device=CPU)
+    batch = _loaded(store, rows, ceiling=12, sub_batch_tokens=99, mask_duplicates=True)
     assert batch.context.groups.tolist() == [0, 1, 0, 2, 1]
 
 
@@ -87,6 +140,7 @@ def test_cached_gradients_equal_direct_ones_lookup_loss_included(world, dropout,
 
 def test_a_step_multiplies_with_packed_weights_and_gives_the_gradients_of_plain_ones(world, monkeypatch):
     monkeypatch.setattr(packed_linear, "LEAST_TRAINED", 1)
+    monkeypatch.setattr(packed_linear, "vendor", lambda: "AuthenticAMD")
     unclipped = {"training": {"clip": 1e6}}
     study, modules = _study(world, **unclipped), []
 
@@ -131,7 +185,7 @@ def test_the_activation_estimate_is_near_what_autograd_keeps(world):
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         outputs = [study.task.forward(part) for part in batch.parts]
     assert outputs
-    padded = sum(part.inputs[0].numel() for part in batch.parts)
+    padded = sum(ids.numel() for part in batch.parts for ids, _ in part.inputs)
     model = {**world.spec["model"], **sizes}
     assert 0.7 < activation_bytes(model, half=False) * padded / sum(kept.values()) < 1.4
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from captionlab.training.packing import pack
+from captionlab.training.packing import joined, pack
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -52,3 +52,17 @@ def test_two_thousand_captions_are_nearly_unpadded():
     batches = pack(lengths, 4096, 64)
     padded = cost(batches, lengths, 0)
     assert padded < 1.04 * lengths.sum()
+
+
+@UNHURRIED
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(10, 200), st.integers(0, 80))
+def test_joined_groups_keep_their_order_and_fill_the_budget(lengths, budget, overhead):
+    groups = pack(lengths, budget, overhead)
+    lists = joined(groups, lengths, budget)
+    flat = [group for together in lists for group in together]
+    assert len(flat) == len(groups)
+    assert all(mine is group for mine, group in zip(flat, groups, strict=True))
+    padded = [[len(group) * max(lengths[row] for row in group) for group in together] for together in lists]
+    assert all(len(sizes) == 1 or sum(sizes) <= budget for sizes in padded)
+    for before, after in itertools.pairwise(padded):
+        assert sum(before) + after[0] > budget

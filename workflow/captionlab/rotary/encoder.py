@@ -13,7 +13,9 @@ sentence vector is a masked mean through a small head. What published descriptio
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -100,7 +102,7 @@ class EncoderOutput:
 
 @dataclass(frozen=True)
 class _Phase:
-    """Cosine and sine [B or 1, L, 1, heads or 1, pairs], and how lookup heads are scaled, if they are."""
+    """Cosine and sine [T, 1, heads or 1, pairs], and how lookup heads are scaled, if they are."""
 
     cosine: Tensor
     sine: Tensor
@@ -109,17 +111,25 @@ class _Phase:
 
 
 @dataclass(frozen=True)
-class _Start:
-    """What the layers get: x [B, L, width], which tokens are real, phases of all layers and of the designated one,
-    words and address code where needed, keys that may be read (None: all)."""
+class _Group:
+    """Rows padded to one length: which tokens are real, bool [B, L], keys that may be read, bool [B, 1, 1, L]
+    (None: all), and words and address code where needed."""
 
-    x: Tensor
     real: Tensor
-    plain: _Phase
-    lookup_phase: _Phase
+    keys: Tensor | None
     words: Words | None
     code: Tensor | None
-    keys: Tensor | None
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What the layers get: the tokens x [T, width] of all groups, one group after another, and their phases in all
+    layers and in the designated one."""
+
+    x: Tensor
+    groups: tuple[_Group, ...]
+    plain: _Phase
+    lookup_phase: _Phase
 
 
 @dataclass(frozen=True)
@@ -202,8 +212,34 @@ def word_angles(identity: Tensor, pairs: int) -> Tensor:
 
 def rotate(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     """Turn channels j and j + pairs of x [..., 2 pairs] by the angle of pair j, in the tables' precision."""
+    if x.device.type == "cpu" and x.dtype == cosine.dtype and not torch.compiler.is_compiling():
+        turned: Tensor = _Turn.apply(x, cosine, sine)  # type: ignore[no-untyped-call]
+        return turned
     a, b = x.view(*x.shape[:-1], 2, -1).unbind(-2)
     return torch.stack((a * cosine - b * sine, b * cosine + a * sine), -2).flatten(-2)
+
+
+class _Turn(torch.autograd.Function):
+    """`rotate` in half the passes over memory, and back in as few; the angles get no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+        ctx.save_for_backward(cosine, sine)
+        return _turn(x, cosine, sine)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        cosine, sine = ctx.saved_tensors
+        return _Turn.apply(slope, cosine, -sine), None, None  # type: ignore[no-untyped-call]
+
+
+def _turn(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    turned = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    a, b = x.view(*x.shape[:-1], 2, -1).unbind(-2)
+    turned_a, turned_b = turned.view(*x.shape[:-1], 2, -1).unbind(-2)
+    torch.mul(a, cosine, out=turned_a).addcmul_(b, sine, value=-1)
+    torch.mul(b, cosine, out=turned_b).addcmul_(a, sine)
+    return turned
 
 
 class ZeroBornLinear(nn.Linear):
@@ -226,42 +262,49 @@ class Attention(nn.Module):
         self.value_path = ZeroBornLinear(DIGITS * BASE, config.width) if config.value_path else None
 
     def forward(
-        self, x: Tensor, phase: _Phase, code: Tensor | None, keys: Tensor | None, asked: _Asked
-    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Attend over x [B, L, width].
+        self, x: Tensor, phase: _Phase, groups: Sequence[_Group], asked: _Asked
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Attend over x [T, width], each row of a group to itself.
 
-        keys: bool [B, 1, 1, L] of keys that may be read, None for all. Returns the output [B, L, width], the
-        attention [B, heads, L, L] where asked, and the lookup heads' scores where asked.
+        Returns the output [T, width] and, a tensor a group, the attentions [B, heads, L, L] and the lookup heads'
+        scores where asked.
         """
-        batch, length, width = x.shape
-        query, key, value = self._project(x, phase)
-        if self.value_path is not None and code is not None:
-            value = value + self.value_path(code.to(x.dtype))
-        value = value.view(batch, length, self.heads, -1).transpose(1, 2)
-        if asked.attentions:
-            attention = _attention(query, key, keys)
-            mixed = attention.to(value.dtype) @ value
-        else:
-            attention = None
-            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=keys)
-        scores = _scores(query, key, asked.lookup_heads) if asked.lookup_heads else None
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, width)), attention, scores
+        turned, value = self._project(x, phase)
+        mixed, attentions, scores = [], [], []
+        for group, turned_part, value_part in zip(
+            groups, _apart(turned, groups), _apart(value, groups), strict=True
+        ):
+            query, key = turned_part.transpose(1, 3).unbind(2)
+            if self.value_path is not None and group.code is not None:
+                value_part = value_part + self.value_path(group.code.to(x.dtype))
+            values = value_part.view(*group.real.shape, self.heads, -1).transpose(1, 2)
+            if asked.attentions:
+                attention = _attention(query, key, group.keys)
+                attentions.append(attention)
+                read = attention.to(values.dtype) @ values
+            else:
+                read = F.scaled_dot_product_attention(query, key, values, attn_mask=group.keys)
+            if asked.lookup_heads:
+                scores.append(_scores(query, key, asked.lookup_heads))
+            mixed.append(read.transpose(1, 2).reshape(-1, x.shape[-1]))
+        return self.out(_together(mixed)), attentions, scores
 
-    def scores(self, x: Tensor, phase: _Phase, heads: tuple[int, ...]) -> Tensor:
-        """The scores of chosen heads over x [B, L, width], float32 [B, heads, L, L], as `forward` has them."""
-        query, key, _ = self._project(x, phase)
-        return _scores(query, key, heads)
+    def scores(
+        self, x: Tensor, phase: _Phase, groups: Sequence[_Group], heads: tuple[int, ...]
+    ) -> list[Tensor]:
+        """The scores of chosen heads over x [T, width], float32 [B, heads, L, L] a group, as `forward` has them."""
+        turned, _ = self._project(x, phase)
+        parts = [part.transpose(1, 3).unbind(2) for part in _apart(turned, groups)]
+        return [_scores(query, key, heads) for query, key in parts]
 
-    def _project(self, x: Tensor, phase: _Phase) -> tuple[Tensor, Tensor, Tensor]:
-        """Turned queries and keys [B, heads, L, head width], values [B, L, width]."""
-        batch, length, width = x.shape
+    def _project(self, x: Tensor, phase: _Phase) -> tuple[Tensor, Tensor]:
+        """Turned queries and keys [T, 2, heads, head width], values [T, width]."""
+        width = x.shape[-1]
         turned, value = self.qkv(x).split((2 * width, width), -1)
-        turned = turned.view(batch, length, 2, self.heads, -1)
+        turned = turned.view(x.shape[0], 2, self.heads, -1)
         if phase.scaled_heads is not None:
             turned = _scale_heads(turned, phase.scaled_heads, phase.scale)
-        turned = rotate(turned, phase.cosine, phase.sine).to(value.dtype)
-        query, key = turned.transpose(1, 3).unbind(2)
-        return query, key, value
+        return rotate(turned, phase.cosine, phase.sine).to(value.dtype), value
 
 
 class Layer(nn.Module):
@@ -278,19 +321,21 @@ class Layer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.width, eps=config.layer_norm_eps)
 
     def forward(
-        self, x: Tensor, phase: _Phase, code: Tensor | None, keys: Tensor | None, asked: _Asked
-    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """One layer over x [B, L, width]; arguments and returns as in Attention."""
+        self, x: Tensor, phase: _Phase, groups: Sequence[_Group], asked: _Asked
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """One layer over x [T, width]; arguments and returns as in Attention."""
         inner = self.attention_norm(x) if self.pre else x
-        inner, attention, scores = self.attention(inner, phase, code, keys, asked)
+        inner, attentions, scores = self.attention(inner, phase, groups, asked)
         x = x + inner if self.pre else self.attention_norm(x + inner)
         inner = self.ffn_norm(x) if self.pre else x
         inner = self.narrow(F.gelu(self.widen(inner), approximate=self.approximate))
-        return x + inner if self.pre else self.ffn_norm(x + inner), attention, scores
+        return x + inner if self.pre else self.ffn_norm(x + inner), attentions, scores
 
-    def scores(self, x: Tensor, phase: _Phase, heads: tuple[int, ...]) -> Tensor:
-        """What the layer's attention scores over x [B, L, width], without the rest of the layer."""
-        return self.attention.scores(self.attention_norm(x) if self.pre else x, phase, heads)
+    def scores(
+        self, x: Tensor, phase: _Phase, groups: Sequence[_Group], heads: tuple[int, ...]
+    ) -> list[Tensor]:
+        """What the layer's attention scores over x [T, width], without the rest of the layer."""
+        return self.attention.scores(self.attention_norm(x) if self.pre else x, phase, groups, heads)
 
 
 class Head(nn.Module):
@@ -350,37 +395,31 @@ class CaptionEncoder(nn.Module):
         Raises ValueError for inputs that are too long, of a wrong shape, outside the vocabulary, or without
         ids where words are needed.
         """
-        start = self._start(ids, mask, inputs_embeds, wants_lookup=want_lookup, binding_path=binding_path)
-        x = start.x
-        hidden, attentions, lookup = [x], [], None
-        for index, layer in enumerate(self.layers):
-            designated = index == self.config.lookup_layer
-            asked = _Asked(want_attentions, self.config.lookup_heads if designated and want_lookup else ())
-            phase = start.lookup_phase if designated else start.plain
-            x, attention, scores = layer(x, phase, start.code, start.keys, asked)
-            if scores is not None and start.words is not None:
-                lookup = Lookup(scores, start.words)
-            hidden.append(x)
-            attentions.append(attention)
-        if self.final_norm is not None:
-            x = hidden[-1] = self.final_norm(x)
-        return EncoderOutput(
-            tokens=x,
-            sentence=self._sentence(x, start.real),
-            hidden=tuple(hidden) if want_hidden else None,
-            attentions=tuple(attentions) if want_attentions else None,
-            lookup=lookup,
-        )
+        start = self._start([(ids, mask, inputs_embeds)], wants_lookup=want_lookup, binding_path=binding_path)
+        (output,) = self._encode(start, want_hidden, want_attentions, want_lookup)
+        return output
+
+    def forward_together(
+        self, batches: Sequence[tuple[Tensor, Tensor]], *, want_lookup: bool = False
+    ) -> list[EncoderOutput]:
+        """What `forward` gives for each of several (ids, mask), up to rounding, by one product a weight.
+
+        Rows of different lengths need no common padding then. Raises what `forward` raises.
+        """
+        inputs = [(ids, mask, None) for ids, mask in batches]
+        start = self._start(inputs, wants_lookup=want_lookup, binding_path=True)
+        return self._encode(start, False, False, want_lookup)
 
     def lookup(self, ids: Tensor, mask: Tensor | None = None, *, binding_path: bool = True) -> Lookup:
         """What `forward` gives as lookup, bit for bit, without the work behind the designated layer's scores."""
-        start = self._start(ids, mask, None, wants_lookup=True, binding_path=binding_path)
-        assert start.words is not None
+        start = self._start([(ids, mask, None)], wants_lookup=True, binding_path=binding_path)
         x = start.x
         for layer in self.layers[: self.config.lookup_layer]:
-            x, _, _ = layer(x, start.plain, start.code, start.keys, _Asked(False, ()))
+            x, _, _ = layer(x, start.plain, start.groups, _Asked(False, ()))
         designated: Layer = self.layers[self.config.lookup_layer]  # type: ignore[assignment]
-        return Lookup(designated.scores(x, start.lookup_phase, self.config.lookup_heads), start.words)
+        scores = designated.scores(x, start.lookup_phase, start.groups, self.config.lookup_heads)
+        (found,) = _lookups(scores, start.groups)
+        return found
 
     def words(self, ids: Tensor, real: Tensor) -> Words:
         """Whole words of ids int64 [B, L] with real bool [B, L]."""
@@ -388,26 +427,67 @@ class CaptionEncoder(nn.Module):
 
     def _start(
         self,
-        ids: Tensor | None,
-        mask: Tensor | None,
-        embeds: Tensor | None,
+        batches: Sequence[tuple[Tensor | None, Tensor | None, Tensor | None]],
         *,
         wants_lookup: bool,
         binding_path: bool,
     ) -> _Start:
+        """Groups and first states of several (ids, mask, embeds)."""
         binding = binding_path and self.config.key_phase != "none"
-        real = self._real(ids, mask, embeds, needs_ids=binding or wants_lookup)
-        position = positions(real)
-        plain = lookup_phase = self._position_phase(position)
-        words = None
-        if ids is not None and (binding or wants_lookup):
-            ids = ids.long()
-            words = self.words(ids, real)
-            lookup_phase = self._lookup_phase(plain, ids, words) if binding else plain
-        code = address_code(position) if self.config.value_path else None
-        keys = None if bool(real.all()) else (real | ~real.any(1, keepdim=True))[:, None, None]
-        x = self.embedding_norm(self.embedding(ids) if embeds is None else embeds)
-        return _Start(x, real, plain, lookup_phase, words, code, keys)
+        needs_ids = binding or wants_lookup
+        groups, plain, designated = [], [], []
+        for ids, mask, embeds in batches:
+            real = self._real(ids, mask, embeds, needs_ids=needs_ids)
+            position = positions(real)
+            words = self.words(ids.long(), real) if ids is not None and needs_ids else None
+            keys = None if bool(real.all()) else (real | ~real.any(1, keepdim=True))[:, None, None]
+            groups.append(
+                _Group(real, keys, words, address_code(position) if self.config.value_path else None)
+            )
+            plain.append(self._position_phase(position))
+            if binding and ids is not None and words is not None:
+                designated.append(self._lookup_phase(plain[-1], ids.long(), words))
+        together = _phase_of_tokens(plain, groups)
+        lookup_phase = _phase_of_tokens(designated, groups) if designated else together
+        return _Start(self.embedding_norm(self._embed(batches)), tuple(groups), together, lookup_phase)
+
+    def _embed(self, batches: Sequence[tuple[Tensor | None, Tensor | None, Tensor | None]]) -> Tensor:
+        """Embeddings [T, width] of the ids of several batches, or what they bring instead."""
+        ids = [ids.flatten() for ids, _, _ in batches if ids is not None]
+        if ids:
+            found: Tensor = self.embedding(_together(ids))
+            return found
+        return _together([embeds.flatten(0, 1) for _, _, embeds in batches if embeds is not None])
+
+    def _encode(
+        self, start: _Start, want_hidden: bool, want_attentions: bool, want_lookup: bool
+    ) -> list[EncoderOutput]:
+        """The outputs of each group."""
+        x, groups = start.x, start.groups
+        hidden, attentions = [x], []
+        lookups: Sequence[Lookup | None] = [None] * len(groups)
+        for index, layer in enumerate(self.layers):
+            designated = index == self.config.lookup_layer
+            asked = _Asked(want_attentions, self.config.lookup_heads if designated and want_lookup else ())
+            phase = start.lookup_phase if designated else start.plain
+            x, attention, scores = layer(x, phase, groups, asked)
+            if scores:
+                lookups = _lookups(scores, groups)
+            hidden.append(x)
+            attentions.append(attention)
+        if self.final_norm is not None:
+            x = hidden[-1] = self.final_norm(x)
+        parts = [_apart(state, groups) for state in (hidden if want_hidden else [x])]
+        return [
+            EncoderOutput(
+                tokens=parts[-1][index],
+                sentence=sentence,
+                hidden=tuple(part[index] for part in parts) if want_hidden else None,
+                attentions=tuple(layer[index] for layer in attentions) if want_attentions else None,
+                lookup=lookups[index],
+            )
+            for index, sentence in enumerate(self._sentences(parts[-1], groups))
+        ]
 
     def _real(
         self, ids: Tensor | None, mask: Tensor | None, embeds: Tensor | None, *, needs_ids: bool
@@ -456,15 +536,21 @@ class CaptionEncoder(nn.Module):
             return _Phase(cosine, sine)
         return _Phase(cosine, sine, heads, self.config.record_norm)
 
-    def _sentence(self, x: Tensor, real: Tensor) -> Tensor:
-        weight = real[..., None].float()
-        count = weight.sum(1).clamp_min(1)
-        if self.config.pooling == "mean-then-head":
-            mean = (x.float() * weight).sum(1) / count
-            vector = self.head(mean.to(x.dtype)).float()
-        else:
-            vector = (self.head(x).float() * weight).sum(1) / count
-        return F.normalize(vector, dim=-1) * real.any(1, keepdim=True)
+    def _sentences(self, parts: Sequence[Tensor], groups: Sequence[_Group]) -> list[Tensor]:
+        """Unit vectors [B, target_width] of each group's last states [B, L, width]."""
+        weights = [group.real[..., None].float() for group in groups]
+        counts = [weight.sum(1).clamp_min(1) for weight in weights]
+        pooled = self.config.pooling == "mean-then-head"
+        if not pooled:
+            parts = [self.head(part) for part in parts]
+        means = [
+            (part.float() * weight).sum(1) / count
+            for part, weight, count in zip(parts, weights, counts, strict=True)
+        ]
+        vectors = self.head(_together(means).to(parts[0].dtype)).float() if pooled else _together(means)
+        is_real = _together([group.real.any(1, keepdim=True) for group in groups])
+        unit = F.normalize(vectors, dim=-1) * is_real
+        return list(torch.split(unit, [len(group.real) for group in groups]))
 
 
 @torch.no_grad()
@@ -484,6 +570,38 @@ def set_first_value(
         parameter.normal_(0.0, std, generator=generator)
 
 
+def _together(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+
+def _apart(x: Tensor, groups: Sequence[_Group]) -> list[Tensor]:
+    """The tokens of each group, [B, L, ...], of x [T, ...]."""
+    parts = torch.split(x, [group.real.numel() for group in groups]) if len(groups) > 1 else [x]
+    return [part.view(*group.real.shape, *x.shape[1:]) for part, group in zip(parts, groups, strict=True)]
+
+
+def _phase_of_tokens(phases: Sequence[_Phase], groups: Sequence[_Group]) -> _Phase:
+    """One phase for the tokens of all groups, from one a group of [B or 1, L, 1, heads or 1, pairs]."""
+
+    def flat(tables: Sequence[Tensor]) -> Tensor:
+        pairs = zip(tables, groups, strict=True)
+        return _together(
+            [table.expand(len(group.real), -1, -1, -1, -1).flatten(0, 1) for table, group in pairs]
+        )
+
+    return _Phase(
+        flat([phase.cosine for phase in phases]),
+        flat([phase.sine for phase in phases]),
+        phases[0].scaled_heads,
+        phases[0].scale,
+    )
+
+
+def _lookups(scores: Sequence[Tensor], groups: Sequence[_Group]) -> list[Lookup]:
+    pairs = zip(scores, groups, strict=True)
+    return [Lookup(some, group.words) for some, group in pairs if group.words is not None]
+
+
 def _attention(query: Tensor, key: Tensor, keys: Tensor | None) -> Tensor:
     scores = (query @ key.transpose(-1, -2)).float() / math.sqrt(query.shape[-1])
     return (scores if keys is None else scores.masked_fill(~keys, -math.inf)).softmax(-1)
@@ -497,7 +615,7 @@ def _scores(query: Tensor, key: Tensor, heads: tuple[int, ...]) -> Tensor:
 
 
 def _scale_heads(x: Tensor, heads: Tensor, rms: float) -> Tensor:
-    """Scale chosen heads of x [B, L, 2, heads, d] to a root mean square of `rms` a channel, in float32."""
+    """Scale chosen heads of x [T, 2, heads, d] to a root mean square of `rms` a channel, in float32."""
     factor = rms * (x.float().square().mean(-1, keepdim=True) + _RMS_FLOOR).rsqrt()
     return x * torch.where(heads, factor, 1.0)
 

@@ -22,7 +22,7 @@ from captionlab.rotary.options import additions, harmonics, option_from_mapping,
 from captionlab.training.devices import check_compiler
 from captionlab.training.losses import info_nce, mean_squared_error
 from captionlab.training.memory import batch_tokens_bound, plan_graph
-from captionlab.training.packing import CPU_OVERHEAD, CUDA_OVERHEAD, pack
+from captionlab.training.packing import CPU_OVERHEAD, CUDA_OVERHEAD, joined, pack
 from captionlab.training.plan import plan_run
 from captionlab.training.run import Study
 from captionlab.training.task import Batch, Part, PartOutput, Task
@@ -125,7 +125,8 @@ def encoder_task(
     # A dense gradient of the whole vocabulary for every sub-batch would cost a fifth of a small step. On CUDA
     # sparse sums have no fixed order.
     encoder.embedding.sparse = device.type == "cpu"
-    if spec["compute"].get("compile", False):
+    compiled = spec["compute"].get("compile", False)
+    if compiled:
         compile_layers(encoder)
     weights = {"infonce": 1.0, "mse": training["mse_weight"], "lookup": spec["option"]["lookup_loss"]}
 
@@ -136,6 +137,7 @@ def encoder_task(
             ceiling=training["ceiling"],
             sub_batch_tokens=graph.sub_batch_tokens,
             mask_duplicates=training["mask_duplicates"],
+            joins=device.type == "cpu" and not compiled,
             device=device,
         )
 
@@ -176,34 +178,42 @@ def load_batch(
     ceiling: int,
     sub_batch_tokens: int,
     mask_duplicates: bool,
+    joins: bool,
     device: torch.device,
 ) -> Batch:
-    """A batch of a chunk's rows, sorted by length into sub-batches that are padded to their own longest row."""
+    """A batch of a chunk's rows, sorted by length into groups that are padded to their own longest row.
+
+    joins: a sub-batch is as many groups as its tokens allow, for one product a weight; else it is one group, as a
+    compiled layer needs it, which would be compiled anew for every number of groups.
+    """
     tokens = store.rows(rows, ceiling)
     lengths = [len(row) for row in tokens]
+    groups = pack(lengths, sub_batch_tokens, CUDA_OVERHEAD if device.type == "cuda" else CPU_OVERHEAD)
     parts = []
-    overhead = CUDA_OVERHEAD if device.type == "cuda" else CPU_OVERHEAD
-    for places in pack(lengths, sub_batch_tokens, overhead):
-        ids, mask = pad_rows([tokens[place] for place in places])
-        inputs = (torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))
-        parts.append(Part(torch.from_numpy(places).to(device), inputs))
+    for together in joined(groups, lengths, sub_batch_tokens) if joins else [[group] for group in groups]:
+        padded = [pad_rows([tokens[place] for place in group]) for group in together]
+        inputs = [
+            (torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)) for ids, mask in padded
+        ]
+        parts.append(Part(torch.from_numpy(np.concatenate(together)).to(device), inputs))
     targets = torch.from_numpy(store.target_rows(rows)).to(device)
-    groups = torch.from_numpy(distinct_rows(tokens)[1]).to(device) if mask_duplicates else None
-    return Batch(parts, Goal(targets, groups), rows=len(rows), tokens=sum(lengths))
+    captions = torch.from_numpy(distinct_rows(tokens)[1]).to(device) if mask_duplicates else None
+    return Batch(parts, Goal(targets, captions), rows=len(rows), tokens=sum(lengths))
 
 
 def forward_part(
     encoder: CaptionEncoder, part: Part, *, wants_lookup: bool, autocast: str | None
 ) -> PartOutput:
     """Sentence vectors of a sub-batch and, where asked for, its summed lookup loss over its queries."""
-    ids, mask = part.inputs
     dtype = torch.bfloat16 if autocast == "bfloat16" else torch.float32
-    with torch.autocast(ids.device.type, dtype=dtype, enabled=autocast is not None):
-        output = encoder(ids, mask, want_lookup=wants_lookup)
+    with torch.autocast(part.places.device.type, dtype=dtype, enabled=autocast is not None):
+        outputs = encoder.forward_together(part.inputs, want_lookup=wants_lookup)
+    vectors = torch.cat([output.sentence for output in outputs])
     if not wants_lookup:
-        return PartOutput(output.sentence, {}, {})
-    total, count = lookup_sum(output.lookup)
-    return PartOutput(output.sentence, {"lookup": total}, {"lookup": count})
+        return PartOutput(vectors, {}, {})
+    sums = [lookup_sum(output.lookup) for output in outputs if output.lookup is not None]
+    total = torch.stack([value for value, _ in sums]).sum()
+    return PartOutput(vectors, {"lookup": total}, {"lookup": sum(count for _, count in sums)})
 
 
 def whole_batch_losses(

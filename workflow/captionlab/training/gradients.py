@@ -95,11 +95,11 @@ def _values(total: Tensor, terms: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def _random_state(part: Part) -> tuple[Tensor, Tensor | None]:
-    device = part.inputs[0].device
+    device = part.places.device
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 
 def _restore(part: Part, state: tuple[Tensor, Tensor | None]) -> None:
     torch.set_rng_state(state[0])
     if state[1] is not None:
-        torch.cuda.set_rng_state(state[1], part.inputs[0].device)
+        torch.cuda.set_rng_state(state[1], part.places.device)

@@ -1,4 +1,4 @@
-"""Cut a batch into sub-batches with as little padding as pays for one more sub-batch."""
+"""Cut a batch into groups of rows with as little padding as pays for one more group, and groups into sub-batches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What a sub-batch costs by itself, in padded tokens: many small operations and another sum into every gradient
-# on a CPU (measured best between 16 and 32 at 12 x 512 and between 24 and 64 at 2 x 256); on a CUDA device kernel
-# launches, during which it could do thousands of tokens.
-CPU_OVERHEAD = 24
+# What a group of rows of one length costs by itself, in padded tokens: on a CPU its own attention (measured best at 8
+# of 4 to 24 at 12 x 512, and of 4 to 48 at 2 x 256); on a CUDA device kernel launches, during which it could do
+# thousands of tokens.
+CPU_OVERHEAD = 8
 CUDA_OVERHEAD = 8192
 
 
 def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> list[NDArray[np.int64]]:
-    """Row numbers of each sub-batch: rows sorted by length (ties keep their order) and cut where the sum over
-    sub-batches of rows x longest row + `overhead` is least, with rows x longest row <= `budget`.
+    """Row numbers of each group: rows sorted by length (ties keep their order) and cut where the sum over
+    groups of rows x longest row + `overhead` is least, with rows x longest row <= `budget`.
 
     Every row is in exactly one sub-batch; a row longer than the budget gets one of its own. Rows of equal
     length are kept together as far as the budget allows, which leaves few places to cut: the search is
@@ -43,8 +43,24 @@ def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> l
     return batches[::-1]
 
 
+def joined(
+    groups: Sequence[NDArray[np.int64]], lengths: Sequence[int] | NDArray[Any], budget: int
+) -> list[list[NDArray[np.int64]]]:
+    """The groups of each sub-batch: consecutive ones, as many as hold at most `budget` padded tokens together."""
+    lists: list[list[NDArray[np.int64]]] = []
+    room = 0
+    for group in groups:
+        padded = len(group) * max(lengths[row] for row in group)
+        if padded > room:
+            lists.append([])
+            room = budget
+        lists[-1].append(group)
+        room -= padded
+    return lists
+
+
 def _places_to_cut(ordered: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
-    """Where a sub-batch may start: at a new length, and inside equal lengths that exceed the budget."""
+    """Where a group may start: at a new length, and inside equal lengths that exceed the budget."""
     changes = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     ends = np.append(changes[1:], len(ordered))
     return np.concatenate(

@@ -12,10 +12,11 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Part:
-    """A sub-batch: the places int64 [b] of its rows in their batch, and the model's inputs for them."""
+    """A sub-batch: the places int64 [b] of its rows in their batch, and the model's inputs for them, as the study's
+    `forward` takes them."""
 
     places: Tensor
-    inputs: tuple[Tensor, ...]
+    inputs: Any
 
 
 @dataclass(frozen=True)
