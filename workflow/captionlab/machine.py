@@ -7,17 +7,13 @@ from pathlib import Path
 
 def processor() -> str:
     """The processor's name, or where the system lists none its architecture."""
-    for line in cpuinfo():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+    return _first("model name") or platform.machine()
 
 
 @cache
 def vendor() -> str:
     """The processor's vendor (`GenuineIntel`, `AuthenticAMD`, ..); empty where the system lists none."""
-    named = [line.partition(":")[2].strip() for line in cpuinfo() if line.startswith("vendor_id")]
-    return named[0] if named else ""
+    return _first("vendor_id")
 
 
 def cpuinfo() -> list[str]:
@@ -26,3 +22,8 @@ def cpuinfo() -> list[str]:
         return Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
+
+
+def _first(field: str) -> str:
+    lines = (line for line in cpuinfo() if line.startswith(field))
+    return next(lines, "").partition(":")[2].strip()

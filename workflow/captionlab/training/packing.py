@@ -17,7 +17,7 @@ def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> l
     """Row numbers of each group: rows sorted by length (ties keep their order) and cut where the sum over
     groups of rows x longest row + `overhead` is least, with rows x longest row <= `budget`.
 
-    Every row is in exactly one sub-batch; a row longer than the budget gets one of its own. Rows of equal
+    Every row is in exactly one group; a row longer than the budget gets one of its own. Rows of equal
     length are kept together as far as the budget allows, which leaves few places to cut: the search is
     quadratic in the number of different lengths, not of rows.
     """
@@ -46,11 +46,12 @@ def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> l
 def joined(
     groups: Sequence[NDArray[np.int64]], lengths: Sequence[int] | NDArray[Any], budget: int
 ) -> list[list[NDArray[np.int64]]]:
-    """The groups of each sub-batch: consecutive ones, as many as hold at most `budget` padded tokens together."""
+    """The groups of each sub-batch: consecutive ones of those that `pack` gives, as many as hold at most `budget`
+    padded tokens together."""
     lists: list[list[NDArray[np.int64]]] = []
     room = 0
     for group in groups:
-        padded = len(group) * max(lengths[row] for row in group)
+        padded = len(group) * lengths[group[-1]]
         if padded > room:
             lists.append([])
             room = budget
