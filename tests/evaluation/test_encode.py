@@ -5,26 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from captionlab.chunks.tokenizer import build_tokenizer
-from captionlab.evaluation.encode import cut_row, encode_rows, encode_sentences, sub_batches
+from captionlab.evaluation.encode import cut_row, encode_rows, encode_sentences
 from captionlab.evaluation.restore import restore_encoder
 from captionlab.files import read_json
-
-row_lengths = st.lists(st.integers(2, 40), max_size=60)
-
-
-@given(row_lengths, st.integers(1, 200))
-def test_sub_batches_hold_each_row_once_within_the_budget(lengths, budget):
-    batches = sub_batches(lengths, budget)
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    sizes = np.array(lengths, dtype=int)
-    for batch in batches:
-        assert len(batch) == 1 or len(batch) * sizes[batch].max() <= budget
-    flat = [lengths[index] for batch in batches for index in batch]
-    assert flat == sorted(flat)
-
-
-def test_sub_batches_by_hand():
-    assert [batch.tolist() for batch in sub_batches([5, 2, 9, 2, 3], 10)] == [[1, 3, 4], [0], [2]]
 
 
 @pytest.fixture(scope="module")

@@ -218,7 +218,8 @@ def test_a_row_does_not_see_its_neighbours(build, rows, extra, name):
 
 @pytest.mark.parametrize("pooling", ["mean-then-head", "head-then-mean"])
 @pytest.mark.parametrize("name", OPTION_NAMES)
-def test_groups_of_several_lengths_give_what_each_gives_alone(name, pooling, build):
+@pytest.mark.parametrize("binding_path", [True, False])
+def test_groups_of_several_lengths_give_what_each_gives_alone(name, pooling, binding_path, build):
     """Left padding, right padding, none, and a row without a real token among them."""
     encoder = build(name, pooling=pooling)
     batches = [
@@ -227,10 +228,10 @@ def test_groups_of_several_lengths_give_what_each_gives_alone(name, pooling, bui
         padded(batch(rows=4, length=17, seed=3), 0, 4),
     ]
     batches[2][1][1] = False
-    together = encoder.forward_together(batches, want_lookup=True)
+    together = encoder.forward_together(batches, want_lookup=True, binding_path=binding_path)
     assert len(together) == 3
     for output, (ids, mask) in zip(together, batches, strict=True):
-        alone = encoder(ids, mask, want_lookup=True)
+        alone = encoder(ids, mask, want_lookup=True, binding_path=binding_path)
         torch.testing.assert_close(output.tokens[mask], alone.tokens[mask], rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(output.sentence, alone.sentence, rtol=1e-5, atol=2e-6)
         torch.testing.assert_close(output.lookup.scores, alone.lookup.scores, rtol=1e-4, atol=1e-5)

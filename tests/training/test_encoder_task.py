@@ -10,7 +10,7 @@ import torch
 from captionlab import packed_linear
 from captionlab.chunks.store import open_chunk
 from captionlab.errors import ConfigError
-from captionlab.rotary import task as rotary_task
+from captionlab.packing import OVERHEAD
 from captionlab.rotary.task import Sources, activation_bytes, load_batch, prepare_study, rows_used
 from captionlab.training import gradients
 from captionlab.training.adam import zero_moments
@@ -56,7 +56,7 @@ def test_a_batch_holds_its_rows_once_padded_to_the_longest_of_their_group(world,
 
 def test_only_joined_sub_batches_hold_several_groups(world, monkeypatch):
     """Several lengths, each worth a group, and room for all of them in a sub-batch."""
-    monkeypatch.setattr(rotary_task, "CPU_OVERHEAD", 0)
+    monkeypatch.setitem(OVERHEAD, "cpu", 0)
     store = open_chunk(world.root / "chunks" / "train-0", verify=True)
     wide = {"ceiling": 99, "sub_batch_tokens": 4096}
     joined, apart = (
@@ -73,7 +73,7 @@ def test_only_joined_sub_batches_hold_several_groups(world, monkeypatch):
 
 @pytest.mark.parametrize("lookup_loss", [0.0, 0.1])
 def test_joined_groups_give_the_gradients_of_separate_ones(world, monkeypatch, lookup_loss):
-    monkeypatch.setattr(rotary_task, "CPU_OVERHEAD", 0)
+    monkeypatch.setitem(OVERHEAD, "cpu", 0)
     study = _study(world, option={"lookup_loss": lookup_loss}, training={"sub_batch_tokens": 4096})
     task, found = study.task, []
     where, rows = rows_of_step(study.plan.seed, 1, study.plan.rows_per_chunk, study.plan.batch)

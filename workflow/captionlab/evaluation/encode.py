@@ -11,28 +11,12 @@ from tokenizers import Tokenizer
 from captionlab.chunks.store import pad_rows
 from captionlab.chunks.tokenizer import distinct_rows, tokenize
 from captionlab.packed_linear import packed_linears
+from captionlab.packing import sub_batches
 from captionlab.rotary.encoder import CaptionEncoder
 
 # Padded tokens of one forward pass, in every reading, by the kind of device. On a CPU the activations of a layer
 # then stay in cache: 4,096 tokens at 256 x 1,024 take a fifth more time.
 SUB_BATCH_TOKENS = {"cpu": 1024, "cuda": 4096}
-
-
-def sub_batches(lengths: Sequence[int] | NDArray[Any], token_budget: int) -> list[NDArray[np.int64]]:
-    """Row indices of each sub-batch: rows sorted by length (ties keep their order), cut greedily so that
-    rows x longest row <= `token_budget` padded tokens.
-
-    Every row is in exactly one sub-batch; a row longer than the budget gets one of its own.
-    """
-    sizes = np.asarray(lengths, dtype=np.int64)
-    order = np.argsort(sizes, kind="stable")
-    batches = []
-    start = 0
-    for stop in range(1, len(order) + 1):
-        if stop == len(order) or (stop + 1 - start) * sizes[order[stop]] > token_budget:
-            batches.append(order[start:stop])
-            start = stop
-    return batches
 
 
 def encode_rows(
@@ -62,14 +46,19 @@ def encode_rows(
         torch.autocast(device.type, dtype=dtype, enabled=autocast is not None),
         packed_linears(encoder),
     ):
-        for batch in sub_batches([len(row) for row in distinct], sub_batch_tokens):
-            ids, mask = pad_rows([distinct[index] for index in batch])
-            output = encoder(
-                torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), binding_path=binding_path
-            )
-            vectors[batch] = output.sentence.float().cpu().numpy()
+        for groups in sub_batches([len(row) for row in distinct], sub_batch_tokens, device.type):
+            inputs = [padded_tensors([distinct[index] for index in group], device) for group in groups]
+            outputs = encoder.forward_together(inputs, binding_path=binding_path)
+            for group, output in zip(groups, outputs, strict=True):
+                vectors[group] = output.sentence.float().cpu().numpy()
     encoder.train(was_training)
     return vectors[places]
+
+
+def padded_tensors(rows: Sequence[NDArray[Any]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids int64 [rows, longest] on `device`, and bool of the same shape, true at real tokens."""
+    ids, mask = pad_rows(rows)
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
 def encode_sentences(

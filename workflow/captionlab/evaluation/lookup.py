@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from captionlab.chunks.store import pad_rows
-from captionlab.evaluation.encode import sub_batches
+from captionlab.evaluation.encode import padded_tensors
+from captionlab.packing import pack
 from captionlab.rotary.encoder import CaptionEncoder
 from captionlab.rotary.lookup import lookup_reading
 
@@ -61,11 +61,10 @@ def read_queries(
     device = next(encoder.parameters()).device
     found: list[Query] = []
     with torch.inference_mode():
-        for batch in sub_batches([len(row) for row in read.rows], sub_batch_tokens):
-            ids, mask = pad_rows([read.rows[index] for index in batch])
-            lookup = encoder.lookup(
-                torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), binding_path=binding_path
-            )
+        # A reading takes one group, so a group more is worth as much padding as there may be.
+        for batch in pack([len(row) for row in read.rows], sub_batch_tokens, overhead=sub_batch_tokens):
+            ids, mask = padded_tensors([read.rows[index] for index in batch], device)
+            lookup = encoder.lookup(ids, mask, binding_path=binding_path)
             for index, head in enumerate(encoder.config.lookup_heads):
                 reading = lookup_reading(lookup, index)
                 entries = zip(

@@ -400,14 +400,18 @@ class CaptionEncoder(nn.Module):
         return output
 
     def forward_together(
-        self, batches: Sequence[tuple[Tensor, Tensor]], *, want_lookup: bool = False
+        self,
+        batches: Sequence[tuple[Tensor, Tensor]],
+        *,
+        want_lookup: bool = False,
+        binding_path: bool = True,
     ) -> list[EncoderOutput]:
         """What `forward` gives for each of several (ids, mask), up to rounding, by one product a weight.
 
         Rows of different lengths need no common padding then. Raises what `forward` raises.
         """
         inputs = [(ids, mask, None) for ids, mask in batches]
-        start = self._start(inputs, wants_lookup=want_lookup, binding_path=True)
+        start = self._start(inputs, wants_lookup=want_lookup, binding_path=binding_path)
         return self._encode(start, False, False, want_lookup)
 
     def lookup(self, ids: Tensor, mask: Tensor | None = None, *, binding_path: bool = True) -> Lookup:

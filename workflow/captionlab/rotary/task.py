@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from captionlab.chunks.store import ChunkStore, open_chunk, pad_rows
+from captionlab.chunks.store import ChunkStore, open_chunk
 from captionlab.chunks.tokenizer import distinct_rows, load_tokenizer, vocabulary, vocabulary_digest
 from captionlab.errors import ConfigError, DamagedFileError
-from captionlab.evaluation.encode import SUB_BATCH_TOKENS
+from captionlab.evaluation.encode import SUB_BATCH_TOKENS, padded_tensors
+from captionlab.packing import sub_batches
 from captionlab.rotary.build import build_encoder, config_from_spec
 from captionlab.rotary.development import development_reading, read_development
 from captionlab.rotary.encoder import CaptionEncoder
@@ -22,7 +23,6 @@ from captionlab.rotary.options import additions, harmonics, option_from_mapping,
 from captionlab.training.devices import check_compiler
 from captionlab.training.losses import info_nce, mean_squared_error
 from captionlab.training.memory import batch_tokens_bound, plan_graph
-from captionlab.training.packing import CPU_OVERHEAD, CUDA_OVERHEAD, joined, pack
 from captionlab.training.plan import plan_run
 from captionlab.training.run import Study
 from captionlab.training.task import Batch, Part, PartOutput, Task
@@ -183,18 +183,13 @@ def load_batch(
 ) -> Batch:
     """A batch of a chunk's rows, sorted by length into groups that are padded to their own longest row.
 
-    joins: a sub-batch is as many groups as its tokens allow, for one product a weight; else it is one group, as a
-    compiled layer needs it, which would be compiled anew for every number of groups.
+    joins: see `sub_batches`; a compiled layer would be compiled anew for every number of groups.
     """
     tokens = store.rows(rows, ceiling)
     lengths = [len(row) for row in tokens]
-    groups = pack(lengths, sub_batch_tokens, CUDA_OVERHEAD if device.type == "cuda" else CPU_OVERHEAD)
     parts = []
-    for together in joined(groups, lengths, sub_batch_tokens) if joins else [[group] for group in groups]:
-        padded = [pad_rows([tokens[place] for place in group]) for group in together]
-        inputs = [
-            (torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)) for ids, mask in padded
-        ]
+    for together in sub_batches(lengths, sub_batch_tokens, device.type, joins=joins):
+        inputs = [padded_tensors([tokens[place] for place in group], device) for group in together]
         parts.append(Part(torch.from_numpy(np.concatenate(together)).to(device), inputs))
     targets = torch.from_numpy(store.target_rows(rows)).to(device)
     captions = torch.from_numpy(distinct_rows(tokens)[1]).to(device) if mask_duplicates else None

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from captionlab.training.packing import joined, pack
+from captionlab.packing import joined, pack, sub_batches
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -66,3 +66,31 @@ def test_joined_groups_keep_their_order_and_fill_the_budget(lengths, budget, ove
     assert all(len(sizes) == 1 or sum(sizes) <= budget for sizes in padded)
     for before, after in itertools.pairwise(padded):
         assert sum(before) + after[0] > budget
+
+
+@UNHURRIED
+@given(st.lists(st.integers(1, 30), max_size=60), st.integers(10, 200), st.booleans())
+def test_sub_batches_hold_every_row_once_within_the_budget(lengths, budget, joins):
+    lists = sub_batches(lengths, budget, "cpu", joins=joins)
+    groups = [group for together in lists for group in together]
+    assert sorted(row for group in groups for row in group) == list(range(len(lengths)))
+    assert joins or all(len(together) == 1 for together in lists)
+    for together in lists:
+        padded = cost(together, lengths, 0)
+        assert padded <= budget or sum(map(len, together)) == 1
+
+
+def test_sub_batches_by_hand():
+    """On a CPU a group is worth 8 padded tokens: 12 rows of 10 and of 11 together hold 12 more, apart one group more;
+    2 of each would hold 2 more. On a CUDA device a group is worth thousands."""
+    lengths = [10] * 12 + [11] * 12
+
+    def sizes(lengths, device, **options):
+        return [
+            [len(group) for group in together] for together in sub_batches(lengths, 300, device, **options)
+        ]
+
+    assert sizes(lengths, "cpu") == [[12, 12]]
+    assert sizes(lengths, "cpu", joins=False) == [[12], [12]]
+    assert sizes([10] * 2 + [11] * 2, "cpu") == [[4]]
+    assert sizes(lengths, "cuda") == [[24]]

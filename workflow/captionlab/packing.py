@@ -9,8 +9,18 @@ from numpy.typing import NDArray
 # What a group of rows of one length costs by itself, in padded tokens: on a CPU its own attention (measured best at 8
 # of 4 to 24 at 12 x 512, and of 4 to 48 at 2 x 256); on a CUDA device kernel launches, during which it could do
 # thousands of tokens.
-CPU_OVERHEAD = 8
-CUDA_OVERHEAD = 8192
+OVERHEAD = {"cpu": 8, "cuda": 8192}
+
+
+def sub_batches(
+    lengths: Sequence[int] | NDArray[Any], budget: int, device: str, *, joins: bool = True
+) -> list[list[NDArray[np.int64]]]:
+    """The groups of each sub-batch of at most `budget` padded tokens for a kind of device ("cpu" or "cuda").
+
+    joins: a sub-batch is as many groups as its tokens allow, for one product a weight; else it is one group.
+    """
+    groups = pack(lengths, budget, OVERHEAD[device])
+    return joined(groups, lengths, budget) if joins else [[group] for group in groups]
 
 
 def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> list[NDArray[np.int64]]:
@@ -22,6 +32,8 @@ def pack(lengths: Sequence[int] | NDArray[Any], budget: int, overhead: int) -> l
     quadratic in the number of different lengths, not of rows.
     """
     sizes = np.asarray(lengths, dtype=np.int64)
+    if not len(sizes):
+        return []
     order = np.argsort(sizes, kind="stable")
     starts = _places_to_cut(sizes[order], budget)
     ends = np.append(starts[1:], len(sizes))
