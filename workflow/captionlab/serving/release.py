@@ -102,6 +102,12 @@ class ReleasedEncoder(nn.Module):
         """Sentence vectors [B, target_width] of ids int64 [B, L] and mask [B, L]; a release has no switches."""
         return SimpleNamespace(sentence=self.model(input_ids=ids, attention_mask=mask.long()).pooler_output)
 
+    def forward_together(
+        self, batches: Sequence[tuple[Tensor, Tensor]], *, binding_path: bool = True
+    ) -> list[SimpleNamespace]:
+        """What `forward` gives for each of several (ids, mask): a model of others takes one length at a time."""
+        return [self(ids, mask, binding_path=binding_path) for ids, mask in batches]
+
 
 def load_release(release: Release, device: torch.device) -> ReleasedEncoder:
     """The model in FP32 and evaluation mode, as AutoModel loads it.
