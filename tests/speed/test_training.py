@@ -9,7 +9,8 @@ import torch
 from captionlab.errors import CaptionlabError
 from captionlab.rotary.cost import PLAIN_STEP
 from captionlab.speed import peers, training
-from captionlab.speed.rotary_step import prepare_step, profile_table
+from captionlab.speed.profiling import profile_table
+from captionlab.speed.rotary_step import prepare_step
 from captionlab.speed.training_peers import padded_bert_step
 from captionlab.training.loop import take_step
 from captionlab.training.order import rows_of_step
@@ -53,7 +54,7 @@ def test_flops_count_real_tokens(campaign_root, run_spec):
 
 
 def test_the_profile_names_the_products_and_its_shares_are_of_one_whole(campaign_root, run_spec):
-    table = profile_table(prepare_step(run_spec, campaign_root, threads=1), most=1000)
+    table = profile_table(prepare_step(run_spec, campaign_root, threads=1).take, most=1000)
     assert "aten::mm" in table
     shares = [float(line[46:].split()[0].rstrip("%")) for line in table.splitlines()[1:]]
     assert sum(shares) == pytest.approx(100, abs=3)

@@ -10,7 +10,7 @@ from captionlab.specs import train_spec
 # In the order of the table. The first one measures the machine.
 PARTS = (
     *("limits", "training", "encoding", "tokenising", "consensus", "arithmetic", "memory", "startup"),
-    "workflow",
+    *("from_nothing", "workflow"),
 )
 
 

@@ -141,7 +141,7 @@ def _planning(
     """Dry runs of campaigns that differ from this one in their seeds only, in a copy of the checkout."""
     if not speed["runs"]:
         return [], {}
-    copy = _checkout(calls.folder, scratch / "checkout")
+    copy = checkout_copy(calls.folder, scratch / "checkout")
     rows: list[Row] = []
     target = f"{str(config['results']).rstrip('/')}/tables/final.md"
     sizes: list[tuple[int, float]] = []
@@ -174,7 +174,7 @@ def _plan_row(runs: int, jobs: int, seconds: Reading, sizes: Sequence[tuple[int,
     )
 
 
-def _checkout(folder: Path, copy: Path) -> Path:
+def checkout_copy(folder: Path, copy: Path) -> Path:
     """The workflow's own files, with the digests of source files that this checkout knows already."""
     copy.mkdir()
     for part in CHECKOUT:
@@ -245,7 +245,7 @@ def _campaign(calls: Engine, final: str, root: Path, threads: int) -> tuple[list
             note=f"The sum over {threads}: no order of the jobs takes less.",
         ),
     ]
-    return rows, {"Seconds of the campaign's jobs": _rule_table(planned, totals)}
+    return rows, {"Seconds of the campaign's jobs": rule_table(planned, totals)}
 
 
 def recorded_seconds(folder: Path) -> dict[str, list[float]]:
@@ -258,7 +258,8 @@ def recorded_seconds(folder: Path) -> dict[str, list[float]]:
     return spent
 
 
-def _rule_table(planned: Mapping[str, int], totals: Mapping[str, float]) -> str:
+def rule_table(planned: Mapping[str, int], totals: Mapping[str, float]) -> str:
+    """Jobs, seconds and share of each rule, the dearest first, as a Markdown table."""
     whole = sum(totals.values())
     lines = ["| Rule | Jobs | Seconds each | Seconds | Share |", "|:---|---:|---:|---:|---:|"]
     for rule, total in sorted(totals.items(), key=lambda item: -item[1]):

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from captionlab.chunks.store import ChunkStore, open_chunk
 from captionlab.chunks.tokenizer import load_tokenizer, vocabulary
 from captionlab.rotary.build import build_encoder, config_from_spec
@@ -63,18 +61,3 @@ def prepare_step(spec: Mapping[str, Any], root: Path, threads: int, *, compiled:
     heads = len(spec["lookup"]["heads"])
     flops = step_flops(spec["model"], option, shape, lookup_heads=heads, cached=task.cached, fused=False)
     return Step(run, store, rows.tolist(), lengths.tolist(), flops, task.cached)
-
-
-def profile_table(step: Step, most: int = 14) -> str:
-    """The operators of one step by their own processor time, as text with their shares."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-        step.take()
-    events = sorted(profile.key_averages(), key=lambda event: -event.self_cpu_time_total)
-    total = sum(event.self_cpu_time_total for event in events)
-    lines = [f"{'operator':46} {'share':>6} {'ms':>9} {'calls':>6}"]
-    lines += [
-        f"{event.key[:46]:46} {event.self_cpu_time_total / total:6.1%} "
-        f"{event.self_cpu_time_total / 1000:9.1f} {event.count:6d}"
-        for event in events[:most]
-    ]
-    return "\n".join(lines)

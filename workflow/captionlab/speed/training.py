@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import torch
 
 from captionlab.speed.limits import GIGA, sgemm_limit
-from captionlab.speed.rotary_step import Step, prepare_step, profile_table
+from captionlab.speed.profiling import profile_table
+from captionlab.speed.rotary_step import Step, prepare_step
 from captionlab.speed.rows import Goal, Limit, Part, Row
 from captionlab.speed.timing import Sample, in_turn, pin_threads, rate, timed
 from captionlab.speed.training_peers import cached_contrast_trainer, padded_bert_step
@@ -42,7 +43,7 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
         *_ratio_rows(step, run_spec, padded_to, samples, threads),
         _rate_row(step, run_spec, steps, threads, limit),
     ]
-    return Part("training", rows, {"Where a training step goes": profile_table(step)})
+    return Part("training", rows, {"Where a training step goes": profile_table(step.take)})
 
 
 def _beside_the_limit(step: Step, model: Mapping[str, Any], repeats: int) -> tuple[list[Sample], Limit]:

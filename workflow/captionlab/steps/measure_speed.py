@@ -9,6 +9,7 @@ from captionlab.speed import (
     consensus,
     encoding,
     engine,
+    from_nothing,
     limits,
     memory,
     startup,
@@ -26,6 +27,7 @@ MEASURES = {
     "arithmetic": arithmetic.measure,
     "memory": memory.measure,
     "startup": startup.measure,
+    "from_nothing": from_nothing.measure,
     "workflow": engine.measure,
 }
 

@@ -17,6 +17,7 @@ TITLES = {
     "arithmetic": "Evaluation from vectors",
     "memory": "Peak memory against rows",
     "startup": "Start-up of a step",
+    "from_nothing": "A whole campaign",
     "workflow": "The engine",
 }
 _COLUMNS = (
@@ -65,7 +66,7 @@ def speed_page(campaign: str, parts: Sequence[Document]) -> str:
         _goals(parts),
         "",
     ]
-    for part in parts:
+    for part in filter(lambda part: part["rows"], parts):
         lines += [f"## {TITLES[part['part']]}", "", markdown(speed_frame([part])).rstrip("\n"), ""]
         lines += [f"- {remark}" for remark in _remarks(part["rows"])]
         lines += [""]
