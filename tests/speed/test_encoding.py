@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from scipy.stats import spearmanr
 
 from captionlab.sources.pairs import Pair
 from captionlab.speed import encoding, limits
@@ -75,3 +76,24 @@ def test_pairs_that_must_tie_are_made_to(campaign_root, spec, tmp_path):
 def test_flops_of_a_layer_are_those_of_its_four_maps():
     by_hand = 2 * limits.TOKENS * (WIDTH * 3 * WIDTH + WIDTH * WIDTH + 2 * WIDTH * FFN)
     assert limits.layer_flops({"width": WIDTH, "ffn": FFN, "layers": LAYERS}) == by_hand
+
+
+def test_distinct_lengths_counts_rows_of_tokens_once_a_suite(campaign_root, spec, tmp_path):
+    """Two suites share a sentence; one has it in another spelling too: [CLS], words, [SEP]."""
+    bench = encoding.prepare(spec, campaign_root, tmp_path)
+    one = [Pair("", 1.0, "a dog", "A dog ")]
+    bench = replace(bench, pairs={"one": one, "two": [Pair("", 1.0, "a dog", "a")]})
+    assert sorted(encoding.distinct_lengths(bench)) == [3, 4, 4]
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 50])
+def test_one_exchange_is_the_most_that_neighbouring_ranks_move_spearman(pairs):
+    """Origin: scipy.stats.spearmanr of every exchange of neighbours, gold with its ends side by side."""
+    ranks = np.arange(pairs)
+    gold = np.roll(ranks, 1)
+    moves = []
+    for place in range(pairs - 1):
+        exchanged = ranks.copy()
+        exchanged[[place, place + 1]] = exchanged[[place + 1, place]]
+        moves.append(abs(spearmanr(exchanged, gold).statistic - spearmanr(ranks, gold).statistic))
+    assert max(moves) == pytest.approx(encoding.one_exchange(pairs))

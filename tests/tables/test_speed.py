@@ -70,6 +70,11 @@ def test_the_page_counts_its_goals_and_names_what_is_missed(parts):
     assert "### Where a step goes\n\n```\naten::mm 55%\n```" in page
 
 
+def test_a_part_without_rows_has_no_section(parts):
+    none = {**part_json(Part("from_nothing", []), {}), "threads": 2}
+    assert speed_page("demo", [*parts, none]) == speed_page("demo", parts)
+
+
 def test_the_csv_has_full_figures_and_notes(parts):
     rows = list(csv.DictReader(io.StringIO(comma_separated(speed_frame(parts)))))
     assert [row["part"] for row in rows] == ["training", "training", "memory"]

@@ -189,15 +189,25 @@ def _agreement(
     """
     scores, as_they_are = scores_of(bench, ours), scores_of(bench, theirs)
     whole = {suite: tied(bench, suite, cosines) for suite, cosines in theirs.items()}
-    agreement, _ = _largest_difference(scores, scores_of(bench, whole))
+    agreement, worst = _largest_difference(scores, scores_of(bench, whole))
     apart, suite = _largest_difference(scores, as_they_are)
     again = {suite: peer_cosines(bench, bench.pairs[suite], OTHER_BATCH)}
     itself, _ = _largest_difference(scores_of(bench, again), as_they_are)
     return agreement, (
-        "difference of Spearman by our scorer, with one cosine for pairs of the same tokens; as the peer's vectors "
-        f"leave such pairs, {apart:.1e} ({suite}), where the peer differs by {itself:.1e} from itself in batches "
-        f"of {OTHER_BATCH}"
+        "difference of Spearman by our scorer, with one cosine for pairs of the same tokens, greatest in "
+        f"{worst}, where two neighbouring cosines that change places move it by up to "
+        f"{one_exchange(len(bench.pairs[worst])):.1e}; as the peer's vectors leave such pairs, {apart:.1e} ({suite}), "
+        f"where the peer differs by {itself:.1e} from itself in batches of {OTHER_BATCH}"
     )
+
+
+def one_exchange(pairs: int) -> float:
+    """The most that Spearman of so many pairs moves where two neighbouring ranks change places.
+
+    From rho = 1 - 6 sum(d^2) / (n^3 - n): the exchange moves the sum by twice the distance of the two gold ranks,
+    which is at most n - 1.
+    """
+    return 12 / (pairs * (pairs + 1))
 
 
 def tied(bench: Bench, suite: str, cosines: FloatArray) -> FloatArray:
