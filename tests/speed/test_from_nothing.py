@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from captionlab.errors import CaptionlabError
+from captionlab.errors import CaptionlabError, ConfigError
 from captionlab.speed.from_nothing import measure
 
 REPOSITORY = Path(__file__).parents[2]
@@ -51,6 +51,19 @@ def test_a_campaign_that_fails_is_an_error(checkout):
     (checkout / "Snakefile").write_text(WORKFLOW.format(command="false"))
     with pytest.raises(CaptionlabError, match="failed with 1"):
         measure(_spec("workflow/campaigns/tiny.yaml"), Path("nowhere"), 1)
+
+
+def test_results_that_a_copy_would_share_are_refused(checkout):
+    file = checkout / "workflow/campaigns/tiny.yaml"
+    config = {**yaml.safe_load(file.read_text()), "results": str(checkout / "elsewhere")}
+    file.write_text(yaml.safe_dump(config, sort_keys=False))
+    with pytest.raises(ConfigError, match="elsewhere lie outside a copy"):
+        measure(_spec("workflow/campaigns/tiny.yaml"), Path("nowhere"), 1)
+
+
+def test_a_campaign_that_is_not_there_is_named(checkout):
+    with pytest.raises(ConfigError, match=r"absent\.yaml is missing"):
+        measure(_spec("absent.yaml"), Path("nowhere"), 1)
 
 
 def test_no_campaign_no_row():

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from captionlab.campaign import campaign_runs
+from captionlab.errors import ConfigError
+from captionlab.kept import read_campaign
 from captionlab.speed.engine import Engine, checkout_copy, recorded_seconds, rule_table
 from captionlab.speed.rows import Goal, Part, Row
 from captionlab.speed.timing import Reading
@@ -22,22 +21,27 @@ def measure(spec: Mapping[str, Any], root: Path, threads: int) -> Part:
     where it is null. Nothing is read from `root`.
 
     The campaign is made once, on `threads` cores, in a copy of the checkout that is deleted afterwards. Raises
-    CaptionlabError where the engine fails.
+    CaptionlabError where the engine fails, ConfigError where the file is missing or no campaign, or where its
+    results are an absolute folder, which a copy would share.
     """
     name = spec["speed"]["from_nothing"]
     if name is None:
         return Part("from_nothing", [])
     with tempfile.TemporaryDirectory() as scratch:
         copy = checkout_copy(Path.cwd(), Path(scratch) / "checkout")
-        config = yaml.safe_load((copy / name).read_text(encoding="utf-8"))
+        campaign = read_campaign(copy / name)
+        if Path(campaign.paths.root).is_absolute():
+            raise ConfigError(
+                f"{name}: results {campaign.paths.root} lie outside a copy: name a relative folder"
+            )
         engine = Engine(copy, copy / name, threads)
-        final = f"{str(config['results']).rstrip('/')}/tables/final.md"
+        final = campaign.paths.under("tables/final.md")
         planned = engine.planned(final)
         seconds = _made(engine, final)
-        spent = recorded_seconds(copy / config["results"] / "benchmarks")
+        spent = recorded_seconds(copy / campaign.paths.under("benchmarks"))
     row = Row(
         what="A campaign from nothing",
-        size=f"{name}: {len(campaign_runs(config))} runs, {sum(planned.values())} jobs on {threads} cores",
+        size=f"{name}: {len(campaign.runs)} runs, {sum(planned.values())} jobs on {threads} cores",
         unit="s",
         ours=seconds,
         less_is_better=True,
